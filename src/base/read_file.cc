@@ -4,13 +4,18 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 namespace headroom {
 
 Result<std::optional<std::string>> ReadFile(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    return Status::BadInput(fmt::format("cannot read {}: it is a directory", path));
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     if (errno == ENOENT) return std::optional<std::string>();

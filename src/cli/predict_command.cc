@@ -164,6 +164,8 @@ Status PredictCommand::PredictTable() const {
   if (!operators.ok()) return operators.status();
   const std::vector<std::optional<PredictedMs>> predictions = PredictOperators(
       operators.value(), source.value(), target.value(), gpus_.models().constants());
+  if (operators.value().empty())
+    return Status::NoAnswer(fmt::format("{}: has a header and no row", table_path_));
   if (std::none_of(predictions.begin(), predictions.end(),
                    [](const auto& prediction) { return prediction.has_value(); })) {
     return Status::NoAnswer(fmt::format(
@@ -191,6 +193,24 @@ Status PredictCommand::PredictTable() const {
     if (!ms) ++(operators.value()[row].on_source ? without_model : elsewhere);
   }
   if (!options_.quiet) {
+    const TableDoubts doubts =
+        DoubtsOf(operators.value(), source.value(), gpus_.models().constants());
+    if (doubts.implausible > 0) {
+      Remark(fmt::format(
+          "{}: {} took a time that {} cannot have taken, or 100 times what it should; latency_ms "
+          "is "
+          "in milliseconds\n",
+          table.value().Place(doubts.first),
+          doubts.implausible == 1 ? "the row"
+                                  : fmt::format("this and {} more rows", doubts.implausible - 1),
+          source.value().device->short_name));
+    }
+    if (doubts.on_tensor_cores > 0) {
+      Remark(
+          fmt::format("{} on tensor cores: only ever held against one H200, so their ranges are "
+                      "{} times as wide\n",
+                      Plural(doubts.on_tensor_cores, "row"), kTensorCoreDoubt));
+    }
     if (elsewhere > 0) {
       Remark(fmt::format("{} rows are of another device than {} and have no prediction\n",
                          elsewhere, source.value().device->short_name));

@@ -254,6 +254,13 @@ double ConvolutionShape::FlopsPerPart() const {
          Elements(transposed ? in : out) * static_cast<double>(channels_a_group) * Elements(kernel);
 }
 
+bool IsFewChannelsConvolution(const OperatorCall& call) {
+  constexpr std::int64_t kFew = 8;  // Below, most of the smallest tile would be empty.
+  const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
+  return shape && shape->groups > 1 &&
+         std::min(shape->in_channels, shape->out_channels) / shape->groups < kFew;
+}
+
 bool IsUntriedConvolution(const OperatorCall& call) {
   const ConvolutionLayout* layout = ConvolutionLayoutOf(call.name);
   return layout != nullptr && layout->benchmark < call.args.size() &&

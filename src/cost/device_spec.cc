@@ -16,40 +16,44 @@
 namespace headroom {
 namespace {
 
-/// A figure of the file: its key, the unit that must stand beside it, and where it goes.
+/// A figure of the file: its key, the unit that must stand beside it, where it goes, and between
+/// which limits any GPU lies, so that a slip of a unit is no prediction.
 struct FigureField {
   std::string_view key;
   std::string_view unit;
   std::optional<double> DeviceSpec::*member;
+  double least, most;
+  bool whole = false;
 };
 
 constexpr std::array kFigures = {
-    FigureField{"sm_count", "1", &DeviceSpec::sm_count},
-    FigureField{"fp32_lanes_per_sm", "1", &DeviceSpec::fp32_lanes_per_sm},
-    FigureField{"boost_clock_mhz", "MHz", &DeviceSpec::boost_clock_mhz},
-    FigureField{"base_clock_mhz", "MHz", &DeviceSpec::base_clock_mhz},
-    FigureField{"memory_bytes", "B", &DeviceSpec::memory_bytes},
-    FigureField{"memory_bandwidth_gbs", "GB/s", &DeviceSpec::memory_bandwidth_gbs},
-    FigureField{"l2_bytes", "B", &DeviceSpec::l2_bytes},
-    FigureField{"l3_bytes", "B", &DeviceSpec::l3_bytes},
-    FigureField{"fp64_tflops", "TFLOP/s", &DeviceSpec::fp64_tflops},
-    FigureField{"fp64_tensor_tflops", "TFLOP/s", &DeviceSpec::fp64_tensor_tflops},
-    FigureField{"fp32_tflops", "TFLOP/s", &DeviceSpec::fp32_tflops},
-    FigureField{"fp32_matrix_tflops", "TFLOP/s", &DeviceSpec::fp32_matrix_tflops},
-    FigureField{"tf32_tensor_tflops", "TFLOP/s", &DeviceSpec::tf32_tensor_tflops},
-    FigureField{"bf16_tensor_tflops", "TFLOP/s", &DeviceSpec::bf16_tensor_tflops},
-    FigureField{"fp16_tensor_tflops", "TFLOP/s", &DeviceSpec::fp16_tensor_tflops},
-    FigureField{"fp8_tensor_tflops", "TFLOP/s", &DeviceSpec::fp8_tensor_tflops},
-    FigureField{"int8_tensor_tops", "TOP/s", &DeviceSpec::int8_tensor_tops},
-    FigureField{"tdp_w", "W", &DeviceSpec::tdp_w},
-    FigureField{"process_nm", "nm", &DeviceSpec::process_nm},
-    FigureField{"link_bandwidth_gbs", "GB/s", &DeviceSpec::link_bandwidth_gbs},
-    FigureField{"pcie_bandwidth_gbs", "GB/s", &DeviceSpec::pcie_bandwidth_gbs},
-    FigureField{"delivered_bandwidth_share", "1", &DeviceSpec::delivered_bandwidth_share},
-    FigureField{"max_threads_per_sm", "1", &DeviceSpec::max_threads_per_sm},
-    FigureField{"registers_per_sm", "1", &DeviceSpec::registers_per_sm},
-    FigureField{"shared_memory_per_sm_bytes", "B", &DeviceSpec::shared_memory_per_sm_bytes},
-    FigureField{"l1_bytes", "B", &DeviceSpec::l1_bytes},
+    FigureField{"sm_count", "1", &DeviceSpec::sm_count, 1, 100000, true},
+    FigureField{"fp32_lanes_per_sm", "1", &DeviceSpec::fp32_lanes_per_sm, 8, 1024, true},
+    FigureField{"boost_clock_mhz", "MHz", &DeviceSpec::boost_clock_mhz, 50, 20000},
+    FigureField{"base_clock_mhz", "MHz", &DeviceSpec::base_clock_mhz, 50, 20000},
+    FigureField{"memory_bytes", "B", &DeviceSpec::memory_bytes, 1 << 28, 1ll << 45},
+    FigureField{"memory_bandwidth_gbs", "GB/s", &DeviceSpec::memory_bandwidth_gbs, 1, 1e6},
+    FigureField{"l2_bytes", "B", &DeviceSpec::l2_bytes, 1 << 14, 1ll << 36},
+    FigureField{"l3_bytes", "B", &DeviceSpec::l3_bytes, 1 << 14, 1ll << 40},
+    FigureField{"fp64_tflops", "TFLOP/s", &DeviceSpec::fp64_tflops, 0.001, 100000},
+    FigureField{"fp64_tensor_tflops", "TFLOP/s", &DeviceSpec::fp64_tensor_tflops, 0.001, 100000},
+    FigureField{"fp32_tflops", "TFLOP/s", &DeviceSpec::fp32_tflops, 0.001, 100000},
+    FigureField{"fp32_matrix_tflops", "TFLOP/s", &DeviceSpec::fp32_matrix_tflops, 0.001, 100000},
+    FigureField{"tf32_tensor_tflops", "TFLOP/s", &DeviceSpec::tf32_tensor_tflops, 0.001, 1e6},
+    FigureField{"bf16_tensor_tflops", "TFLOP/s", &DeviceSpec::bf16_tensor_tflops, 0.001, 1e6},
+    FigureField{"fp16_tensor_tflops", "TFLOP/s", &DeviceSpec::fp16_tensor_tflops, 0.001, 1e6},
+    FigureField{"fp8_tensor_tflops", "TFLOP/s", &DeviceSpec::fp8_tensor_tflops, 0.001, 1e6},
+    FigureField{"int8_tensor_tops", "TOP/s", &DeviceSpec::int8_tensor_tops, 0.001, 1e6},
+    FigureField{"tdp_w", "W", &DeviceSpec::tdp_w, 1, 100000},
+    FigureField{"process_nm", "nm", &DeviceSpec::process_nm, 0.1, 1000},
+    FigureField{"link_bandwidth_gbs", "GB/s", &DeviceSpec::link_bandwidth_gbs, 0.1, 1e6},
+    FigureField{"pcie_bandwidth_gbs", "GB/s", &DeviceSpec::pcie_bandwidth_gbs, 0.1, 100000},
+    FigureField{"delivered_bandwidth_share", "1", &DeviceSpec::delivered_bandwidth_share, 0.05, 1},
+    FigureField{"max_threads_per_sm", "1", &DeviceSpec::max_threads_per_sm, 64, 65536, true},
+    FigureField{"registers_per_sm", "1", &DeviceSpec::registers_per_sm, 1024, 1 << 24, true},
+    FigureField{"shared_memory_per_sm_bytes", "B", &DeviceSpec::shared_memory_per_sm_bytes, 1024,
+                1 << 28},
+    FigureField{"l1_bytes", "B", &DeviceSpec::l1_bytes, 1024, 1 << 28},
 };
 
 /// A device and the expressions that its names match in full.
@@ -85,8 +89,10 @@ class DeviceFile {
   }
 
  private:
-  Status Bad(std::string_view key, std::string_view what) const {
-    return Status::BadInput(fmt::format("device file {}: key '{}': {}", name_, key, what));
+  /// @param at  where it stands; null: nowhere, as it is missing
+  Status Bad(std::string_view key, std::string_view what, const toml::node* at = nullptr) const {
+    const std::string line = at != nullptr ? fmt::format(", line {}", at->source().begin.line) : "";
+    return Status::BadInput(fmt::format("device file {}{}: key '{}': {}", name_, line, key, what));
   }
 
   Status ReadText(const toml::table& table, std::string_view key, std::string& out,
@@ -95,7 +101,7 @@ class DeviceFile {
     if (node == nullptr)
       return required ? Bad(key, "is missing; add it as a text in quotes") : Status::Ok();
     const auto text = node->value_exact<std::string>();
-    if (!text || text->empty()) return Bad(key, "must be a text in quotes, not empty");
+    if (!text || text->empty()) return Bad(key, "must be a text in quotes, not empty", node);
     out = *text;
     return Status::Ok();
   }
@@ -104,17 +110,20 @@ class DeviceFile {
     const toml::node* node = table.get("match");
     if (node == nullptr) return Status::Ok();
     const toml::array* list = node->as_array();
-    if (list == nullptr) return Bad("match", "must be a list of regular expressions in quotes");
+    if (list == nullptr)
+      return Bad("match", "must be a list of regular expressions in quotes", node);
     for (const toml::node& item : *list) {
       const auto text = item.value_exact<std::string>();
-      if (!text) return Bad("match", "must be a list of regular expressions in quotes");
+      if (!text) return Bad("match", "must be a list of regular expressions in quotes", &item);
       RE2::Options options;
       options.set_case_sensitive(false);
       options.set_log_errors(false);
       auto pattern = std::make_unique<RE2>(*text, options);
       if (!pattern->ok()) {
-        return Bad("match", fmt::format("'{}' is no RE2 expression ({}); correct or remove it",
-                                        *text, pattern->error()));
+        return Bad("match",
+                   fmt::format("'{}' is no RE2 expression ({}); correct or remove it", *text,
+                               pattern->error()),
+                   &item);
       }
       entry.patterns.push_back(std::move(pattern));
     }
@@ -125,12 +134,13 @@ class DeviceFile {
     const toml::node* node = table.get("figures");
     if (node == nullptr) return Status::Ok();
     const toml::table* figures = node->as_table();
-    if (figures == nullptr) return Bad("figures", "must be a table");
+    if (figures == nullptr) return Bad("figures", "must be a table", node);
     for (const auto& entry : *figures) {
       const std::string_view key = entry.first.str();
       const auto field = std::find_if(kFigures.begin(), kFigures.end(),
                                       [&](const FigureField& f) { return f.key == key; });
-      if (field == kFigures.end()) return Bad(key, "is not a known figure; correct or remove it");
+      if (field == kFigures.end())
+        return Bad(key, "is not a known figure; correct or remove it", &entry.second);
       Status status = ReadFigure(*field, entry.second, spec);
       if (!status.ok()) return status;
     }
@@ -141,18 +151,27 @@ class DeviceFile {
     constexpr std::string_view kForm =
         "must be {{ value = NUMBER, unit = \"{}\", source = \"DOCUMENT\" }}";
     const toml::table* figure = node.as_table();
-    if (figure == nullptr) return Bad(field.key, fmt::format(kForm, field.unit));
+    if (figure == nullptr) return Bad(field.key, fmt::format(kForm, field.unit), &node);
     const auto value = (*figure)["value"].value<double>();
     const auto unit = (*figure)["unit"].value_exact<std::string>();
     const auto source = (*figure)["source"].value_exact<std::string>();
     if (!value || !unit || !source || figure->size() != 3)
-      return Bad(field.key, fmt::format(kForm, field.unit));
+      return Bad(field.key, fmt::format(kForm, field.unit), &node);
     if (!std::isfinite(*value) || *value <= 0) {
-      return Bad(field.key, "must be above 0; remove the figure if it is unknown");
+      return Bad(field.key, "must be above 0; remove the figure if it is unknown", &node);
     }
     if (*unit != field.unit)
-      return Bad(field.key, fmt::format("must be in {}, not in {}", field.unit, *unit));
-    if (source->empty()) return Bad(field.key, "has no source; name the document it comes from");
+      return Bad(field.key, fmt::format("must be in {}, not in {}", field.unit, *unit), &node);
+    if (*value < field.least || *value > field.most) {
+      return Bad(field.key,
+                 fmt::format("must be from {:g} to {:g}{}", field.least, field.most,
+                             field.unit == "1" ? "" : fmt::format(" {}", field.unit)),
+                 &node);
+    }
+    if (field.whole && *value != std::floor(*value))
+      return Bad(field.key, "must be a whole number", &node);
+    if (source->empty())
+      return Bad(field.key, "has no source; name the document it comes from", &node);
     spec.*field.member = *value;
     spec.sources.emplace(field.key, *source);
     return Status::Ok();
@@ -164,7 +183,7 @@ class DeviceFile {
         "memory_type", "match",      "figures"};
     for (const auto& [key, value] : table) {
       if (std::find(kKeys.begin(), kKeys.end(), key.str()) == kKeys.end()) {
-        return Bad(key.str(), "is not a known key; correct or remove it");
+        return Bad(key.str(), "is not a known key; correct or remove it", &value);
       }
     }
     return Status::Ok();

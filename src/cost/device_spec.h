@@ -65,7 +65,7 @@ struct DeviceSpec {
   std::optional<double> max_threads_per_sm;
   std::optional<double> registers_per_sm;  ///< 32-bit registers.
   std::optional<double> shared_memory_per_sm_bytes;
-  /// Of a multiprocessor; where it shares its memory with shared memory, both together.
+  /// Of a multiprocessor: the most of it that shared memory does not keep.
   std::optional<double> l1_bytes;
 
   SustainedShares sustained;

@@ -29,14 +29,20 @@ std::optional<Rates> RatesOf(const DeviceSpec& device, DType dtype, double susta
   return Rates{*peak / 1e9 * sustained, *device.memory_bandwidth_gbs};
 }
 
-std::int64_t DivideUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// Blocks of a product that is cut into tiles. Extents may be what damage made of them: no int64 is
+/// added to or multiplied.
+double TilesOf(const GemmShape& shape, std::int64_t tile_m, std::int64_t tile_n) {
+  const auto up = [](std::int64_t extent, std::int64_t tile) {
+    return std::ceil(static_cast<double>(extent) / static_cast<double>(tile));
+  };
+  return static_cast<double>(shape.batch) * up(shape.m, tile_m) * up(shape.n, tile_n);
+}
 
 /// The share of the device's work that is of use, where a product is cut into tiles that run in
 /// waves, one a multiprocessor.
 double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t tile_n,
                    std::int64_t processors) {
-  const std::int64_t tiles = shape.batch * DivideUp(shape.m, tile_m) * DivideUp(shape.n, tile_n);
-  const double waves = static_cast<double>(DivideUp(tiles, processors));
+  const double waves = std::ceil(TilesOf(shape, tile_m, tile_n) / static_cast<double>(processors));
   const double useful = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                         static_cast<double>(shape.n);
   return useful / (waves * static_cast<double>(processors) * static_cast<double>(tile_m * tile_n));
@@ -78,7 +84,7 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
                                              DType dtype, const DeviceSpec& device,
                                              double sustained) {
   const std::optional<Rates> rates = RatesOf(device, dtype, sustained);
-  if (!rates || !device.sm_count || shape.m <= 0 || shape.n <= 0 || shape.k <= 0)
+  if (!rates || !device.sm_count || std::min({shape.batch, shape.m, shape.n, shape.k}) <= 0)
     return std::nullopt;
   const SustainedShares& shares = device.sustained;
   const auto processors = static_cast<std::int64_t>(*device.sm_count);
@@ -89,10 +95,9 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
   if (tf32) {
     rate *= shares.gemm_tf32;
     if (layout.transposed_first) rate *= shares.gemm_weight_gradient_tf32;
-    const std::int64_t tiles = shape.batch * DivideUp(shape.m, 128) * DivideUp(shape.n, 128);
     const double useful = UsefulShare(shape, 128, 128, processors);
-    rate *= tiles < processors ? std::max(useful, std::min(shares.gemm_split, useful * slices))
-                               : useful;
+    const bool one_wave = TilesOf(shape, 128, 128) < static_cast<double>(processors);
+    rate *= one_wave ? std::max(useful, std::min(shares.gemm_split, useful * slices)) : useful;
   } else {
     constexpr std::array<std::array<std::int64_t, 2>, 6> kTiles = {
         {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
@@ -132,7 +137,8 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
                                                     double sustained) {
   const std::optional<Rates> rates = RatesOf(device, dtype, sustained);
   const std::optional<Rates> half = RatesOf(device, DType::kF16, sustained);
-  if (!rates || !half || !device.sm_count || shape.in_channels <= 0 || shape.groups <= 0)
+  if (!rates || !half || !device.sm_count ||
+      std::min({shape.batch, shape.in_channels, shape.out_channels, shape.groups}) <= 0)
     return std::nullopt;
   const SustainedShares& shares = device.sustained;
   const auto processors = static_cast<std::int64_t>(*device.sm_count);

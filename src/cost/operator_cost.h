@@ -92,6 +92,10 @@ struct ConvolutionShape {
 /// and their kin; nullopt for others and for damaged shapes.
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call);
 
+/// Whether it is a convolution of few channels a group, as a depthwise one: no library multiplies
+/// matrices for it; its kernels are bound by what they move.
+bool IsFewChannelsConvolution(const OperatorCall& call);
+
 /// Whether a forward convolution says that its library chose the algorithm by rules and did not try
 /// all (torch.backends.cudnn.benchmark = False). Not every operator says.
 bool IsUntriedConvolution(const OperatorCall& call);

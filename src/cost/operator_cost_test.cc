@@ -638,6 +638,26 @@ TEST(ConvolutionShape, IsReadWhateverTheLayoutOfTheInput) {
   EXPECT_EQ(shape->out, (std::vector<std::int64_t>{8, 8}));
 }
 
+TEST(IsFewChannelsConvolution, IsOneOfAlmostNoChannelsAGroup) {
+  const auto few = [](std::int64_t channels, std::int64_t groups) {
+    return IsFewChannelsConvolution(
+        ParseOperatorCall(
+            "aten::cudnn_convolution",
+            {"[[1, " + std::to_string(channels) + ", 10, 10], [" + std::to_string(channels) + ", " +
+                 std::to_string(channels / groups) + ", 3, 3], [], [], [], [], [], [], []]",
+             R"(["float", "float", "ScalarList", "ScalarList", "ScalarList", )"
+             R"("Scalar", "Scalar", "Scalar", "Scalar"])",
+             "",
+             R"(["", "", "[1, 1]", "[1, 1]", "[1, 1]", ")" + std::to_string(groups) +
+                 R"(", "False", "False", "False"])"})
+            .value());
+  };
+  EXPECT_TRUE(few(32, 32));
+  EXPECT_TRUE(few(32, 8));
+  EXPECT_FALSE(few(32, 4));
+  EXPECT_FALSE(few(3, 1)) << "one group: the first of a network";
+}
+
 TEST(IsUntriedConvolution, ReadsTheFlagWhereTheOperatorHasIt) {
   // Each flag of the call is False in turn; `benchmark` is the one before `deterministic`.
   const auto untried = [](std::string_view op, std::size_t flag, std::string_view value) {

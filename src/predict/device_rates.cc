@@ -116,8 +116,9 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     rates.issue_share = constants.issue_share;
   rates.bytes_per_ns =
       *device.memory_bandwidth_gbs * BandwidthShare(device, constants);  // GB/s are bytes a ns.
-  if (device.memory_type.empty() && !device.delivered_bandwidth_share)
-    AlsoGuessed(rates, "memory_type");
+  const bool known_memory =
+      device.memory_type.starts_with("HBM") || device.memory_type.starts_with("GDDR");
+  if (!known_memory && !device.delivered_bandwidth_share) AlsoGuessed(rates, "memory_type");
   const std::optional<double> power = PowerPerPeak(device);
   const std::optional<ArchitecturePower> full_size = PowerOfArchitecture(device, catalog);
   if (!constants.Validated(device.architecture)) {

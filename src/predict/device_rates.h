@@ -41,6 +41,10 @@ struct DeviceRates {
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
                       double evidence, const KernelConstants& constants);
 
+/// Ranges of work on tensor cores, which were held against one H200 alone, are so many times as
+/// wide.
+inline constexpr double kTensorCoreDoubt = 2;
+
 /// What of the peak of its tensor cores the power sustains: as much as of that in float32, for it
 /// is the clock that a card cannot hold.
 double TensorCoreSustainedShare(const DeviceRates& rates);

@@ -18,7 +18,8 @@ TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
     EXPECT_LT(rates.sustained_share, 0.75) << name;
     EXPECT_GT(rates.sustained_share, 0.3) << name;
   }
-  for (const char* name : {"V100", "P100", "H200", "RTX-2080Ti"}) {
+  // RTX 5090 is of the architecture of B200, and another chip.
+  for (const char* name : {"V100", "P100", "H200", "RTX-2080Ti", "RTX-5090", "MI300X"}) {
     const DeviceRates rates = RatesOfGpu(name);
     EXPECT_FALSE(rates.low_power) << name;
     EXPECT_GT(rates.sustained_share, 0.9) << name;
@@ -38,7 +39,7 @@ TEST(DeviceRates, SmallCardsAreHeldAgainstTheFullSizeCardWithTheMostPower) {
 
 TEST(DeviceRates, BandwidthIsThatOfTheKindOfMemoryOrTheVendorsWord) {
   const KernelConstants& constants = ShippedConstants();
-  EXPECT_NEAR(RatesOfGpu("V100").bytes_per_ns, 900 * constants.hbm, 1e-9);
+  EXPECT_NEAR(RatesOfGpu("A100-40").bytes_per_ns, 1555 * constants.hbm, 1e-9);
   EXPECT_NEAR(RatesOfGpu("T4").bytes_per_ns, 320 * constants.gddr, 1e-9);
   EXPECT_NEAR(RatesOfGpu("P100").bytes_per_ns, 732 * 0.76, 1e-9);
 }
@@ -68,6 +69,14 @@ TEST(DeviceRates, AreThereForEveryShippedDevice) {
     EXPECT_TRUE(rates.ok()) << rates.status().message();
     EXPECT_TRUE(device.l1_bytes.has_value()) << device.name;
   }
+}
+
+TEST(DeviceRates, WhatADeviceFileLacksIsThatOfItsKind) {
+  DeviceSpec device = *TestKnowledge().devices().Find("H100");
+  device.l2_bytes.reset();
+  const DeviceRates rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants()).value();
+  EXPECT_EQ(rates.l2_bytes, 50 << 20);
+  EXPECT_EQ(rates.guessed, "l2_bytes");
 }
 
 TEST(DeviceRates, NameTheFigureThatIsMissing) {

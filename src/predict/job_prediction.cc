@@ -23,7 +23,7 @@ constexpr double kMostResidual = 4;
 constexpr double kMostOfAlgorithm = 10;
 /// From that share of the GPU time on, products on tensor cores decide how well a step is known;
 /// they were held against one GPU alone, so their ranges are so many times as wide.
-constexpr double kSomeTensorCores = 0.05, kTensorCoreDoubt = 2;
+constexpr double kSomeTensorCores = 0.05;
 
 GpuPhase PhaseOf(Phase phase) {
   switch (phase) {
@@ -416,6 +416,12 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   };
   const double host = job_.host_error();
   widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
+  // What was recorded there is known as forecasts know it (docs/engine.md).
+  constexpr double kRecorded = 0.01;
+  if (same) {
+    widen(Stretched(plan, std::nullopt, 1 - kRecorded, 1),
+          Stretched(plan, std::nullopt, 1 + kRecorded, 1));
+  }
   const std::array<ErrorRange, kWorkClasses> errors = ErrorsOf(plan, target);
   constexpr double kSome = 0.05, kMuch = 0.2;
   prediction.measured_share = same ? 0 : MeasuredShare(target);

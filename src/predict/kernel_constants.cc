@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -124,6 +125,20 @@ class ConstantFile {
     return Status::Ok();
   }
 
+  /// Fails where a table has any other key: a misspelt one would say nothing.
+  Status RefuseOtherKeys(const toml::node& node, std::string_view what,
+                         std::initializer_list<std::string_view> keys) const {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) return Bad(fmt::format("{} must be a table", what));
+    for (const auto& [key, value] : *table) {
+      if (std::find(keys.begin(), keys.end(), key.str()) == keys.end()) {
+        return Bad(fmt::format("line {}: key '{}' of {} is not known; correct or remove it",
+                               value.source().begin.line, key.str(), what));
+      }
+    }
+    return Status::Ok();
+  }
+
   static std::optional<double> NumberOf(const toml::node_view<const toml::node>& node) {
     const std::optional<double> number = node.value<double>();
     if (node.is_boolean() || node.is_string() || !number || !std::isfinite(*number))
@@ -163,6 +178,10 @@ class ConstantFile {
     const toml::array* list = root["tile"].as_array();
     if (list == nullptr || list->empty()) return Bad("there is no [[tile]]");
     for (const toml::node& node : *list) {
+      if (Status status = RefuseOtherKeys(
+              node, "[[tile]]", {"name", "columns", "rows", "threads", "registers", "efficiency"});
+          !status.ok())
+        return status;
       const toml::node_view<const toml::node> row(node);
       GemmTile tile;
       tile.name = row["name"].value_or(std::string());
@@ -200,12 +219,28 @@ class ConstantFile {
     const toml::array* list = root["library"].as_array();
     if (list == nullptr || list->empty()) return Bad("there is no [[library]]");
     for (const toml::node& node : *list) {
+      if (Status status = RefuseOtherKeys(
+              node, "[[library]]",
+              {"name", "architectures", "dual_issue", "ampere_convolutions", "untried_convolutions",
+               "single", "batched", "winograd_products", "winograd_blocks"});
+          !status.ok())
+        return status;
       const toml::node_view<const toml::node> row(node);
       GemmLibrary library;
       library.name = row["name"].value_or(std::string());
-      library.dual_issue = row["dual_issue"].value_or(false);
-      library.ampere_convolutions = row["ampere_convolutions"].value_or(false);
-      library.untried_convolutions = row["untried_convolutions"].value_or(false);
+      struct Flag {
+        std::string_view key;
+        bool GemmLibrary::*member;
+      };
+      for (const Flag flag : {Flag{"dual_issue", &GemmLibrary::dual_issue},
+                              Flag{"ampere_convolutions", &GemmLibrary::ampere_convolutions},
+                              Flag{"untried_convolutions", &GemmLibrary::untried_convolutions}}) {
+        if (row[flag.key] && !row[flag.key].is_boolean()) {
+          return Bad(
+              fmt::format("[[library]] '{}': {} must be true or false", library.name, flag.key));
+        }
+        library.*flag.member = row[flag.key].value_or(false);
+      }
       for (const std::string_view key :
            {"architectures", "single", "batched", "winograd_products"}) {
         const toml::array* names = row[key].as_array();
@@ -272,6 +307,14 @@ class ConstantFile {
 
   Status ReadErrors(const toml::table& root, std::string_view section,
                     std::array<ErrorRange, kWorkClasses>& classes, ErrorRange& step) const {
+    static_assert(kWorkClasses == 5);
+    if (const toml::node* node = root.get(section)) {
+      if (Status status = RefuseOtherKeys(*node, fmt::format("[{}]", section),
+                                          {kClassNames[0], kClassNames[1], kClassNames[2],
+                                           kClassNames[3], kClassNames[4], "step"});
+          !status.ok())
+        return status;
+    }
     for (std::size_t i = 0; i < kWorkClasses; ++i) {
       if (Status status = ReadError(root, section, kClassNames[i], classes[i]); !status.ok())
         return status;
@@ -280,6 +323,13 @@ class ConstantFile {
   }
 
   Status ReadResiduals(const toml::table& root, KernelConstants& out) const {
+    if (const toml::node* node = root.get("residual")) {
+      if (Status status = RefuseOtherKeys(*node, "[residual]",
+                                          {kClassNames[0], kClassNames[1], kClassNames[2],
+                                           kClassNames[3], kClassNames[4], "twin"});
+          !status.ok())
+        return status;
+    }
     for (std::size_t i = 0; i < kWorkClasses; ++i) {
       const auto pair = root["residual"][kClassNames[i]];
       const std::optional<double> same = NumberOf(pair[0]), other = NumberOf(pair[1]);

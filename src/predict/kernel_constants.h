@@ -72,11 +72,11 @@ struct KernelConstants {
   std::vector<GemmLibrary> libraries;
 
   // Matrix products on vector units.
-  double hiding_warps = 5;  ///< Warps a multiprocessor of 64 lanes needs for half of its rate.
+  double hiding_warps = 4;  ///< Warps a multiprocessor of 64 lanes needs for half of its rate.
   double prologue = 16;     ///< Elements of k that the start and end of a tile are worth.
-  double l2_share = 0.4;    ///< Of the L2, what operands may fill before they are read again.
-  double overlap = 3;  ///< Norm in which computing and reading add up: 1 their sum, 64 the longer.
-  double split_us = 20;  ///< What a split along k costs beside its bytes.
+  double l2_share = 0.5;    ///< Of the L2, what operands may fill before they are read again.
+  double overlap = 4;  ///< Norm in which computing and reading add up: 1 their sum, 64 the longer.
+  double split_us = 10;  ///< What a split along k costs beside its bytes.
   /// Of the peak, what is left where 128 lanes take every issue slot of a multiprocessor's four
   /// schedulers, so that loads and addresses cost arithmetic.
   double issue_share = 0.82;
@@ -103,7 +103,7 @@ struct KernelConstants {
   double row_overlap = 2;  ///< Norm in which reading rows and waiting for them add up.
   double warp_row_us = 2, softmax_row_us = 2, norm_row_us = 2.5;  ///< The least for a wave of rows.
   double softmax_loop_us = 1;  ///< And more, for each iteration of a long softmax's loops ...
-  double norm_split_us = 1.5;  ///< ... and where lanes of a normalization's warps part.
+  double norm_split_us = 2.5;  ///< ... and where lanes of a normalization's warps part.
 
   // Around kernels.
   double start_us = 3;  ///< Of a kernel in a stream of kernels.

@@ -31,7 +31,10 @@ TEST(KernelConstants, SayWhatIsWrongWithAFile) {
   for (const Case& c :
        {Case{"[product]", "[product", "line"}, Case{"prologue = ", "prologe = ", "prologue"},
         Case{"[launch]", "[launch]\nmore = 1", "'more'"}, Case{"about = ", "about_ = ", "'about_'"},
-        Case{"[residual]", "[rest]", "'rest'"},
+        Case{"[residual]", "[rest]", "'rest'"}, Case{"dual_issue", "dual_isue", "'dual_isue'"},
+        Case{"dual_issue = true", "dual_issue = 1", "true or false"},
+        Case{"[residual]", "[residual]\nprodct = [1, 1]", "'prodct' of [residual]"},
+        Case{"[error]", "[error]\nprodct = [0, 1]", "'prodct' of [error]"},
         Case{"batched = [\"maxwell_128x64\"]", "batched = [\"9x9\"]", "'9x9'"},
         Case{"winograd_products = [\"128x128\"]", "winograd_products = []", "winograd_products"},
         Case{"[4, 4, 2]]", "[4, 4]]", "[IMAGES, ROWS, COLUMNS]"},

@@ -161,19 +161,19 @@ TEST(KernelModel, NewerSoftmaxesKeepAlignedRowsInSharedMemory) {
   const auto passes = [](double columns) {
     return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("MI100"));
   };
-  EXPECT_LT(passes(8192), 2.6);
+  EXPECT_LT(passes(8192), 2.8);
   EXPECT_GT(passes(8193), 3.4) << "rows that begin anywhere";
   EXPECT_GT(passes(32768), 3.4) << "128 KiB are more than a block has";
 }
 
-// 2,048 elements are two iterations of 256 threads that read four at once. Of 1,280, each thread
-// reads one more by itself, and of 1,281, one before the first that is aligned.
+// 4,096 elements are two iterations of 512 threads that read four at once. Of 3,072, one, and two
+// more in which each reads one by itself; of 4,095, one of these before the first that is aligned.
 TEST(KernelModel, ASoftmaxWaitsForEachOfItsLoops) {
   const auto passes = [](double columns) {
-    return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("V100"));
+    return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("H100"));
   };
-  EXPECT_GT(passes(1600), 1.03 * passes(2048));
-  EXPECT_GT(passes(2047), 1.03 * passes(2048));
+  EXPECT_GT(passes(3072), 1.03 * passes(4096));
+  EXPECT_GT(passes(4095), 1.03 * passes(4096));
 }
 
 // Of rows of 15 * 128 elements no warp is split: some have four iterations, some three. One element
@@ -184,6 +184,35 @@ TEST(KernelModel, WarpsOfANormalizationThatPartTakeLonger) {
   };
   EXPECT_GT(passes(1924), 1.02 * passes(1920));
   EXPECT_NEAR(passes(1412), passes(1408), 0.01 * passes(1408)) << "three iterations at most";
+}
+
+// A warp takes two rows of up to 128 elements, and its lanes more of them where they are shorter
+// still.
+TEST(KernelModel, ShortRowsOfASoftmaxShareWarps) {
+  for (const double columns : {64, 128}) {
+    EXPECT_LT(RowPasses({.rows = 5e7 / columns, .columns = columns, .softmax = true},
+                        RatesOfGpu("A100-80")),
+              2.6)
+        << columns;
+  }
+}
+
+TEST(KernelModel, TensorCoresSustainWhatThePowerAllows) {
+  const KernelWork large = {.shape = ProductWork{.m = 16384, .k = 16384, .n = 16384},
+                            .dtype = DType::kF16};
+  const auto share = [&](const char* gpu, double peak) {
+    return 2 * std::pow(16384, 3) / Ns(large, RatesOfGpu(gpu)) / (peak * 1e3);
+  };
+  EXPECT_GT(share("H100", 989), 0.7);
+  EXPECT_LT(share("L4", 121), 0.5);
+}
+
+TEST(KernelModel, RowsThatAreNotAlignedAreSlowOnTensorCores) {
+  const auto ns = [](double n) {
+    return Ns({.shape = ProductWork{.m = 4096, .k = 768, .n = n}, .dtype = DType::kF16},
+              RatesOfGpu("A100-80"));
+  };
+  EXPECT_GT(ns(50257), 2 * ns(50264));
 }
 
 TEST(KernelModel, AWaveOfRowsTakesNoLessThanOneOfThem) {

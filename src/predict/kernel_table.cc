@@ -75,7 +75,7 @@ class RowReader {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
         !std::isfinite(value) || value < least || value > kMostExtent) {
-      Fail(fmt::format("{} is '{}', not a number of at least {}", column, text, least));
+      Fail(fmt::format("{} is '{}', not a number from {} to {}", column, text, least, kMostExtent));
       return least;
     }
     return value;
@@ -189,6 +189,12 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
   return shown;
 }
 
+/// Whether it runs on units that no model was held against but on one H200.
+bool OnTensorCores(const KernelWork& work) {
+  const WorkClass of = ClassOf(work);
+  return (of == WorkClass::kProduct || of == WorkClass::kConvolution) && work.dtype != DType::kF32;
+}
+
 /// @param host_ns  what of it the host takes
 PredictedMs WithRange(double ns, double host_ns, const ErrorRange& error,
                       const KernelConstants& constants) {
@@ -282,6 +288,27 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
   return kernels;
 }
 
+TableDoubts DoubtsOf(const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
+                     const KernelConstants& constants) {
+  // Of what the data sheet allows; caches are several times as fast as memory. And beyond any gap
+  // between models and kernels: another unit.
+  constexpr double kTooFast = 0.1, kTooSlow = 100;
+  TableDoubts doubts;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const MeasuredOperator& op = operators[i];
+    if (!op.on_source) continue;
+    doubts.on_tensor_cores += OnTensorCores(op.work) ? 1 : 0;
+    if (op.measured_ms <= 0) continue;
+    const std::optional<double> model = KernelNs(op.work, source, constants);
+    if (!model) continue;
+    const double measured = op.measured_ms * kNsPerMs;
+    const double usual = *model + (op.in_stream ? 0 : UsualHostNs(op.op, constants));
+    if (measured > kTooFast * FullRateNs(op.work, source) && measured < kTooSlow * usual) continue;
+    if (doubts.implausible++ == 0) doubts.first = i;
+  }
+  return doubts;
+}
+
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants) {
@@ -303,8 +330,9 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const double evidence = CorrectionOf(op.work, target).evidence;
     const double weight = ResidualWeight(ClassOf(op.work), source, target, evidence, constants);
     const double kernel_ns = *target_ns * std::pow(here[i]->times, weight);
-    const ErrorRange error =
-        RangeOf(ClassOf(op.work), op.measured_ms > 0 ? told : target, evidence, constants);
+    DeviceRates known = op.measured_ms > 0 ? told : target;
+    if (OnTensorCores(op.work)) known.error_scale *= kTensorCoreDoubt;
+    const ErrorRange error = RangeOf(ClassOf(op.work), known, evidence, constants);
     predictions[i] = WithRange(here[i]->host_ns + kernel_ns, here[i]->host_ns, error, constants);
   }
   return predictions;

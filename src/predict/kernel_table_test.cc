@@ -131,8 +131,27 @@ TEST(KernelTable, WhatWasNotMeasuredIsPredictedByItsShape) {
   EXPECT_NEAR(there[0]->mid, host_ms + 805.3 / (320 * constants.gddr), 0.02);
   EXPECT_GT(there[1]->mid, 1.1 * there[0]->mid);
   const auto same = PredictOperators(operators, here, here, constants);
-  EXPECT_NEAR(same[0]->mid, host_ms + 805.3 / (900 * constants.hbm), 0.02);
+  EXPECT_NEAR(same[0]->mid, host_ms + 805.3 / here.bytes_per_ns, 0.02);
   EXPECT_EQ(same[1]->mid, 9);
+}
+
+TEST(KernelTable, RangesOnTensorCoresAreTwiceAsWide) {
+  const std::string rows = "op,m,k,n,timing,dtype,latency_ms\nlinear,4096,1024,4096,stream,";
+  const auto width = [&](const char* type) {
+    const auto predicted = PredictOperators(Operators(rows + type + ",\n"), RatesOfGpu("V100"),
+                                            RatesOfGpu("A100-80"), ShippedConstants());
+    return std::log(predicted[0]->high / predicted[0]->low);
+  };
+  EXPECT_NEAR(width("fp16"), kTensorCoreDoubt * width("fp32"), 1e-9);
+}
+
+TEST(KernelTable, TimesOfAnotherUnitAreNoticed) {
+  const auto operators = Operators(
+      "op,rows,cols,timing,latency_ms\nadd,65536,1024,stream,1.1\nadd,65536,1024,stream,1100\n"
+      "add,65536,1024,stream,0.0011\nadd,8,8,call,0.03\n");
+  const TableDoubts doubts = DoubtsOf(operators, RatesOfGpu("V100"), ShippedConstants());
+  EXPECT_EQ(doubts.implausible, 2);
+  EXPECT_EQ(doubts.first, 1);
 }
 
 TEST(KernelTable, WhatTookLongerIsNotPredictedToTakeLess) {

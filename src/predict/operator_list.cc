@@ -190,12 +190,15 @@ class RowWorks {
     const bool sound =
         extents && extents->size() >= padding &&
         std::all_of(extents->begin(), extents->end() - static_cast<std::ptrdiff_t>(padding),
-                    [](double extent) { return extent >= 1; });
+                    [](double extent) { return extent >= 1; }) &&
+        std::all_of(extents->begin(), extents->end(),
+                    [](double extent) { return extent == std::floor(extent); });
     if (!sound || Elements(*extents) > kMostElements) {
-      return Bad(row_.place,
-                 fmt::format("dimensions of {} must be numbers, 1 or more, whose product is below "
-                             "{:g}",
-                             kind, kMostElements));
+      return Bad(
+          row_.place,
+          fmt::format("dimensions of {} must be whole numbers, 1 or more, whose product is below "
+                      "{:g}",
+                      kind, kMostElements));
     }
     const auto wants = [&](std::size_t count, std::string_view form) {
       if (extents->size() == count) return Status::Ok();
@@ -362,7 +365,8 @@ Status ReadRepeats(const std::string& text, Row& row) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row.repeats);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(row.repeats) ||
       row.repeats <= 0 || row.repeats > kMostElements)
-    return Bad(row.place, fmt::format("repeat is '{}', not a number above 0", text));
+    return Bad(row.place, fmt::format("repeat is '{}', not a number above 0 and up to {:g}", text,
+                                      kMostElements));
   return Status::Ok();
 }
 
@@ -430,10 +434,20 @@ std::string TextOf(const Json& object, const char* key) {
 }
 
 Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::string& name) {
-  const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (root.is_discarded() || !root.is_array()) {
+  Json root;
+  try {
+    root = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const std::size_t read = std::min(error.byte, text.size());
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(read), '\n');
+    return Status::BadInput(fmt::format(
+        "{}, line {}: not JSON; correct what ends there, or write it again", name, line));
+  }
+  if (!root.is_array()) {
     return Status::BadInput(
-        fmt::format("{}: not JSON, or not an array of operators (docs/predict.md)", name));
+        fmt::format("{}: is {}, not an array of operators (docs/predict.md)", name,
+                    root.is_object() ? "one JSON object" : "JSON, but one value"));
   }
   Lists lists;
   for (std::size_t i = 0; i < root.size(); ++i) {

@@ -142,7 +142,10 @@ TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
            Case{"op,fw,repeat\nx,[],-1\n", "repeat is '-1'"},
            Case{"op,fw\n", "lists no operator"},
            Case{"[{\"op\": \"x\"}]", "operator 1: must be an object with op and fw"},
+           Case{"op,fw\nx,\"[['Linear', (4, 2.5, 4)]]\"\n", "whole numbers"},
            Case{"[{\"op\": ", "not JSON"},
+           Case{"[\n{\"op\": \"x\",\n\"fw\": NaN}]", "line 3: not JSON"},
+           Case{"{\"op\": \"x\"}", "one JSON object"},
        }) {
     const auto lists = Read(c.text);
     ASSERT_FALSE(lists.ok()) << c.text;

@@ -59,7 +59,7 @@ std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
     return ShapedWork{.work = {.shape = product, .dtype = dtype}};
   }
   const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
-  if (!shape) return std::nullopt;
+  if (!shape || IsFewChannelsConvolution(call)) return std::nullopt;
   const auto groups = static_cast<double>(shape->groups);
   // A transposed convolution is the data gradient of one from its results to its operand.
   const auto [from, to] =
@@ -72,10 +72,6 @@ std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
                           .out_channels = static_cast<double>(results) / groups,
                           .kernel = SideOf(shape->kernel),
                           .image = SideOf(*from)};
-  // Few channels a group (depthwise convolutions): no product, but kernels that move bytes.
-  constexpr double kFewChannels = 8;
-  if (groups > 1 && std::min(work.in_channels, work.out_channels) < kFewChannels)
-    return std::nullopt;
   const double out = SideOf(*to);
   work.stride = std::max(1.0, std::round(work.image / out));
   // What gives the recorded output, whatever the sides were.
@@ -188,7 +184,12 @@ Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates) {
   const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
   const std::optional<ShapedWork> shaped =
       IsModelled(work, dtype) ? ShapedWorkOf(*work.call, dtype) : std::optional<ShapedWork>();
-  return CorrectionOf(shaped ? shaped->work : MovedBytes(*work.cost), rates);
+  if (shaped) return CorrectionOf(shaped->work, rates);
+  // Kernels that move bytes tell nothing of one that computes.
+  const std::optional<double> peak = PeakOf(rates, dtype);
+  const double arithmetic = peak ? work.cost->flops / *peak * kNsPerS : 0;
+  if (arithmetic > work.cost->bytes / rates.bytes_per_ns) return {};
+  return CorrectionOf(MovedBytes(*work.cost), rates);
 }
 
 bool HasOwnModel(const OperatorWork& work, const DeviceRates& rates) {

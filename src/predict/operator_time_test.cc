@@ -1,7 +1,10 @@
 #include "predict/operator_time.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cost/operator_call.h"
+#include "predict/gpu_calibration.h"
 #include "predict/test_devices.h"
 
 namespace headroom {
@@ -33,6 +36,86 @@ TEST(OperatorTime, TensorCoresAreToldWhereTheyRun) {
   const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
   EXPECT_TRUE(RunsOnTensorCores(work, RatesOfGpu("A100-80")));
   EXPECT_FALSE(RunsOnTensorCores(work, RatesOfGpu("V100")));
+}
+
+/// A forward convolution of cuDNN on 64 images with padding 1, and what it costs.
+struct Convolution {
+  Convolution(std::int64_t in_channels, std::int64_t out_channels, std::int64_t groups,
+              std::int64_t dilation, const char* type) {
+    call = ParseOperatorCall(
+               "aten::cudnn_convolution",
+               {fmt::format("[[64, {}, 56, 56], [{}, {}, 3, 3], [], [], [], [], [], [], []]",
+                            in_channels, out_channels, in_channels / groups),
+                fmt::format(R"(["{0}", "{0}", "ScalarList", "ScalarList", "ScalarList", "Scalar", )"
+                            R"("Scalar", "Scalar", "Scalar"])",
+                            type),
+                "",
+                fmt::format(R"(["", "", "[{0}, {0}]", "[1, 1]", "[{0}, {0}]", "{1}", "True", )"
+                            R"("False", "True"])",
+                            dilation, groups)})
+               .value();
+    cost = CostOf(call).value();
+  }
+  double On(const DeviceRates& rates) const {
+    const OperatorWork work = {.call = &call, .cost = &cost, .longest = {}};
+    return OperatorNs(work, rates, ShippedConstants()).value_or(-1);
+  }
+  double On(const char* gpu) const { return On(RatesOfGpu(gpu)); }
+
+  OperatorCall call;
+  OperatorCost cost;
+};
+
+// No tile of a product is full of a single channel: nine products for each byte that is moved.
+TEST(OperatorTime, DepthwiseConvolutionsMoveBytes) {
+  for (const char* type : {"float", "c10::Half"}) {
+    const Convolution depthwise(256, 256, 256, 1, type);
+    for (const char* gpu : {"H200", "A100-80", "V100", "L4"}) {
+      const double bytes = depthwise.cost.bytes / RatesOfGpu(gpu).bytes_per_ns;
+      EXPECT_GT(depthwise.On(gpu), bytes) << gpu;
+      EXPECT_LT(depthwise.On(gpu), 1.5 * bytes + 1e4) << gpu;
+    }
+  }
+}
+
+TEST(OperatorTime, DilatedConvolutionsHaveNoWinograd) {
+  const Convolution plain(256, 256, 1, 1, "float"), dilated(256, 256, 1, 2, "float");
+  EXPECT_EQ(plain.cost.flops, dilated.cost.flops);
+  EXPECT_GT(dilated.On("V100"), 1.3 * plain.On("V100"));
+}
+
+// Power bounds arithmetic, on tensor cores, too, and bytes it does not.
+TEST(OperatorTime, MoreBandwidthOrPowerIsNeverSlower) {
+  DeviceRates rates = RatesOfGpu("L4");
+  const Convolution wide(256, 256, 1, 1, "c10::Half"), narrow(8, 8, 1, 1, "c10::Half");
+  const double wide_before = wide.On(rates), narrow_before = narrow.On(rates);
+  rates.sustained_share = 1;
+  EXPECT_LT(wide.On(rates), 0.7 * wide_before);
+  EXPECT_NEAR(narrow.On(rates), narrow_before, 0.1 * narrow_before);
+}
+
+TEST(OperatorTime, TensorCoresAreNeverSlowerThanOtherUnits) {
+  for (const char* gpu : {"RTX-4090", "L4", "A10", "H100"}) {
+    const Convolution plain(3, 64, 1, 1, "float");
+    OperatorCost tf32 = plain.cost;
+    tf32.math_dtype = DType::kTF32;
+    const OperatorWork work = {.call = &plain.call, .cost = &tf32, .longest = {}};
+    EXPECT_LE(OperatorNs(work, RatesOfGpu(gpu), ShippedConstants()).value(), plain.On(gpu)) << gpu;
+  }
+}
+
+TEST(OperatorTime, WhatOnlyMovedBytesTellsNothingOfWhatComputes) {
+  DeviceRates rates = RatesOfGpu("A100-80");
+  Result<CsvTable> table = ParseCsv(
+      "device,op,rows,cols,timing,latency_ms\nA100-80,add,16384,4096,stream,1\n", "here.csv");
+  const auto correction = ReadCorrection(table.value(), "A100-80", rates, ShippedConstants());
+  ASSERT_TRUE(correction.ok()) << correction.status().message();
+  rates.correction = correction.value();
+  OperatorCost cost = Attention(DType::kBF16);
+  const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
+  EXPECT_EQ(CorrectionOf(work, rates).evidence, 0);
+  cost.flops = 1e6;
+  EXPECT_GT(CorrectionOf(work, rates).evidence, 0);
 }
 
 }  // namespace operator_time_test

@@ -46,7 +46,7 @@ Status JobPlan::LoadCarbon() {
   double number = 0;
   const auto [end, error] = std::from_chars(pue.data(), pue.data() + pue.size(), number);
   if (error == std::errc() && end == pue.data() + pue.size()) {
-    if (number < 1 || number > kMostPue)
+    if (!(number >= 1 && number <= kMostPue))
       return Status::Usage(fmt::format("--pue {}: must be from 1 to {}", pue, kMostPue));
     pue_value_ = number;
     return Status::Ok();
@@ -106,6 +106,7 @@ std::optional<double> JobPlan::Co2AtInstance(const PredictedTarget& target,
   if (!target.energy) return std::nullopt;
   // What the user says holds; else the grid and the overhead of the place itself, where known.
   const GridRegion* there = carbon_.FindRegion(price.provider + ":" + price.region);
+  if (there == nullptr) there = carbon_.FindRegion(price.region);
   const PueEntry* overhead = carbon_.FindPue(price.provider);
   return Co2Kg(target.energy->joules * static_cast<double>(*question_.total_steps),
                question_.region.empty() && there != nullptr ? *there : *grid_,

@@ -43,9 +43,14 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
   const OperatorCall* call = job.CallOf(op);
   const OperatorCost* cost = job.CostOf(op);
   if (!call || cost == nullptr) return false;
-  if (IsRecurrent(call->name)) {
-    DurationNs now{0};
-    for (const TaskIndex task : tasks) now += edit.DurationOf(task);
+  DurationNs now{0};
+  for (const TaskIndex task : tasks) now += edit.DurationOf(task);
+  if (IsFewChannelsConvolution(*call)) {
+    if (dtype == DType::kTF32) return false;
+    // Not measured: between half of the bytes and all of the instructions.
+    constexpr double kHalf = 0.75;
+    for (const TaskIndex task : tasks) edit.Scale(task, kHalf);
+  } else if (IsRecurrent(call->name)) {
     const auto then = TensorCoreRecurrentTime(*cost, now, dtype, *job.device());
     if (!then || now.ns() <= 0) return false;
     // Its kernels run side by side on several streams, as they did.
@@ -54,6 +59,8 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
   } else {
     const auto time = TimeOnTensorCores(*call, dtype, *job.device());
     if (!time) return false;
+    // Where TF32 is allowed, a library may still choose float32.
+    if (dtype == DType::kTF32 && *time >= now) return false;
     ReplaceTasks(job, tasks, *time, edit);
   }
   edit.SetPrecision(tasks.front(), dtype == DType::kTF32   ? Precision::kTF32

@@ -92,6 +92,9 @@ class Traces(PredictTest):
             self.assertIn("the host is the limit", target["why"])
         faster_host = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", "2")["targets"][0]
         self.assertGreater(faster_host["speedup"], 1.4)
+        for factor in ("1.001", "3"):  # What was recorded is known as well as it was, whatever the host.
+            step = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", factor)["targets"][0]["step_ms"]
+            self.assertGreater(step["high"] - step["low"], 0.01 * step["mid"], factor)
 
     def test_several_traces_give_a_matrix(self):
         result = self.predict(GPU_BOUND, HOST_BOUND, "--gpu", "V100,L4")
@@ -363,6 +366,13 @@ class Plans(PredictTest):
         grams = float(result["carbon"].split("(")[1].split()[0])
         self.assertAlmostEqual(a100["co2_kg"], a100["energy_joules"] * 1e6 / 3.6e6 * 1.1 * grams / 1e3, delta=0.02 * a100["co2_kg"])
 
+    def test_an_instance_has_the_grid_of_its_own_region(self):
+        def co2(region, *flags):
+            prices = self.write("p.toml", PRICES.replace('region = "r"', f'region = "{region}"'))
+            return self.predict(GPU_BOUND, "--gpu", "A100-80", "--total-steps", "1000000", "--prices", prices, *flags)["options"][0]["co2_kg"]
+        self.assertAlmostEqual(co2("FR"), co2("r", "--region", "FR"))
+        self.assertLess(co2("FR"), 0.5 * co2("r"))
+
     def test_bad_prices_are_refused_with_file_and_line(self):
         for wrong, right, line, fragment in (("price_per_hour = -3.0", "price_per_hour = 3.0", 8, "price_per_hour"),
                                              ("", 'date = "2026-11"\n', 2, "date"), ('date = "soon"', 'date = "2026-11"', 10, "date"),
@@ -377,6 +387,7 @@ class Plans(PredictTest):
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--region", "gcp:europe-west"), 2,
                             "gcp:europe-west1")
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--pue", "0.5"), 2, "from 1")
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--pue", "nan"), 2, "from 1")
 
     def test_shipped_prices_name_known_gpus(self):
         result = self.predict(GPU_BOUND, "--total-steps", "1000")
