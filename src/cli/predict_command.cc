@@ -182,7 +182,7 @@ Status PredictCommand::PredictTable() const {
     cells.emplace_back(column);
   }
   std::string text = CsvLine(cells);
-  std::size_t elsewhere = 0, without_model = 0;
+  std::size_t elsewhere = 0, without_model = 0, on_tensor_cores = 0;
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     cells = table.value().rows[row];
     const std::optional<PredictedMs>& ms = predictions[row];
@@ -191,6 +191,8 @@ Status PredictCommand::PredictTable() const {
       cells.push_back(ms ? fmt::format("{:.6f}", *ms.*part) : "");
     text += CsvLine(cells);
     if (!ms) ++(operators.value()[row].on_source ? without_model : elsewhere);
+    // What was measured on the target itself is as it was.
+    if (ms && ms->low < ms->high && OnTensorCores(operators.value()[row].work)) ++on_tensor_cores;
   }
   if (!options_.quiet) {
     const TableDoubts doubts =
@@ -201,15 +203,16 @@ Status PredictCommand::PredictTable() const {
           "is "
           "in milliseconds\n",
           table.value().Place(doubts.first),
-          doubts.implausible == 1 ? "the row"
-                                  : fmt::format("this and {} more rows", doubts.implausible - 1),
+          doubts.implausible == 1
+              ? "the row"
+              : fmt::format("this and {}", Plural(doubts.implausible - 1, "more row")),
           source.value().device->short_name));
     }
-    if (doubts.on_tensor_cores > 0) {
+    if (on_tensor_cores > 0) {
       Remark(
           fmt::format("{} on tensor cores: only ever held against one H200, so their ranges are "
                       "{} times as wide\n",
-                      Plural(doubts.on_tensor_cores, "row"), kTensorCoreDoubt));
+                      Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
     }
     if (elsewhere > 0) {
       Remark(fmt::format("{} rows are of another device than {} and have no prediction\n",

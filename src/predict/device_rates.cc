@@ -22,6 +22,11 @@ std::string_view MajorOf(const DeviceSpec& device) {
   return std::string_view(device.compute_capability).substr(0, device.compute_capability.find('.'));
 }
 
+/// Whether both are known, and differ.
+bool OtherMajor(const DeviceSpec& a, const DeviceSpec& b) {
+  return !MajorOf(a).empty() && !MajorOf(b).empty() && MajorOf(a) != MajorOf(b);
+}
+
 struct ArchitecturePower {
   double usual = 0;  ///< Geometric mean.
   double most = 0;
@@ -35,7 +40,7 @@ std::optional<ArchitecturePower> PowerOfArchitecture(const DeviceSpec& device,
   for (const DeviceSpec& other : catalog.devices()) {
     const std::optional<double> power = PowerPerPeak(other);
     if (!power || *other.tdp_w < kFullSizeW || other.architecture != device.architecture ||
-        other.fp32_lanes_per_sm != device.fp32_lanes_per_sm || MajorOf(other) != MajorOf(device))
+        other.fp32_lanes_per_sm != device.fp32_lanes_per_sm || OtherMajor(other, device))
       continue;
     sum += std::log(*power);
     most = std::max(most, *power);

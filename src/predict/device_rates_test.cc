@@ -79,6 +79,13 @@ TEST(DeviceRates, WhatADeviceFileLacksIsThatOfItsKind) {
   EXPECT_EQ(rates.guessed, "l2_bytes");
 }
 
+TEST(DeviceRates, PowerBoundsCardsWhoseComputeCapabilityIsNotSaid) {
+  DeviceSpec device = *TestKnowledge().devices().Find("L4");
+  device.compute_capability.clear();
+  EXPECT_EQ(RatesOf(device, TestKnowledge().devices(), ShippedConstants()).value().sustained_share,
+            RatesOfGpu("L4").sustained_share);
+}
+
 TEST(DeviceRates, NameTheFigureThatIsMissing) {
   DeviceSpec device = *TestKnowledge().devices().Find("T4");
   device.sm_count.reset();

@@ -189,12 +189,6 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
   return shown;
 }
 
-/// Whether it runs on units that no model was held against but on one H200.
-bool OnTensorCores(const KernelWork& work) {
-  const WorkClass of = ClassOf(work);
-  return (of == WorkClass::kProduct || of == WorkClass::kConvolution) && work.dtype != DType::kF32;
-}
-
 /// @param host_ns  what of it the host takes
 PredictedMs WithRange(double ns, double host_ns, const ErrorRange& error,
                       const KernelConstants& constants) {
@@ -288,6 +282,11 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
   return kernels;
 }
 
+bool OnTensorCores(const KernelWork& work) {
+  const WorkClass of = ClassOf(work);
+  return (of == WorkClass::kProduct || of == WorkClass::kConvolution) && work.dtype != DType::kF32;
+}
+
 TableDoubts DoubtsOf(const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
                      const KernelConstants& constants) {
   // Of what the data sheet allows; caches are several times as fast as memory. And beyond any gap
@@ -296,9 +295,7 @@ TableDoubts DoubtsOf(const std::vector<MeasuredOperator>& operators, const Devic
   TableDoubts doubts;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const MeasuredOperator& op = operators[i];
-    if (!op.on_source) continue;
-    doubts.on_tensor_cores += OnTensorCores(op.work) ? 1 : 0;
-    if (op.measured_ms <= 0) continue;
+    if (!op.on_source || op.measured_ms <= 0) continue;
     const std::optional<double> model = KernelNs(op.work, source, constants);
     if (!model) continue;
     const double measured = op.measured_ms * kNsPerMs;

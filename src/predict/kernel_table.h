@@ -65,11 +65,13 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants);
 
+/// Whether it runs on tensor cores, which were held against one H200 alone.
+bool OnTensorCores(const KernelWork& work);
+
 /// What the user of a table should know beside the times.
 struct TableDoubts {
-  std::size_t on_tensor_cores = 0;  ///< Rows on units that were held against one H200 alone.
-  std::size_t implausible = 0;      ///< Rows whose time the source cannot have taken: another unit?
-  std::size_t first = 0;            ///< The first of those; of meaning where there are any.
+  std::size_t implausible = 0;  ///< Rows whose time the source cannot have taken: another unit?
+  std::size_t first = 0;        ///< The first of those; of meaning where there are any.
 };
 TableDoubts DoubtsOf(const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
                      const KernelConstants& constants);

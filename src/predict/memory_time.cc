@@ -22,18 +22,13 @@ struct RowLaunch {
 /// Rows of a softmax of up to so many elements are one warp's, which keeps them in registers.
 constexpr double kInRegisters = 1024;
 
+/// What a block may have on AMD's GPUs.
+constexpr double kSharedBytes = 65536;
+
 double LanesOfWarp(const DeviceRates& rates) { return rates.device->vendor == "AMD" ? 64 : 32; }
 
-/// Softmaxes have changed: NVIDIA's GPUs were measured with PyTorch 2.1, which knows none from
-/// Blackwell on, and AMD's with 2.4.
-bool IsNewer(const DeviceRates& rates) {
-  return rates.device->vendor == "AMD" || rates.device->architecture == "Blackwell";
-}
-
-/// What a block may have without asking for more.
-double SharedBytesOfBlock(const DeviceRates& rates) {
-  return rates.device->vendor == "AMD" ? 65536 : 49152;
-}
+/// Softmaxes have changed: NVIDIA's GPUs were measured with PyTorch 2.1, AMD's with 2.4.
+bool IsNewer(const DeviceRates& rates) { return rates.device->vendor == "AMD"; }
 
 /// softmax_warp_forward: a warp, or of short rows a part of it, takes a row or two.
 RowLaunch ShortSoftmax(double columns, const DeviceRates& rates, const KernelConstants& constants) {
@@ -65,7 +60,7 @@ RowLaunch LongSoftmax(double columns, double element_bytes, const DeviceRates& r
   const double whole = launch.threads * at_once;
   const double shared = columns * element_bytes + launch.threads / LanesOfWarp(rates) * kSumBytes;
   double iterations = 0;
-  if (IsNewer(rates) && aligned && shared < SharedBytesOfBlock(rates)) {
+  if (IsNewer(rates) && aligned && shared < kSharedBytes) {
     launch.again = 0;
     launch.shared_bytes = shared;
     iterations = std::ceil(columns / whole);
@@ -110,8 +105,7 @@ double BlocksOf(const RowLaunch& launch, const DeviceRates& rates) {
   double blocks = rates.threads > kFewThreads ? 32 : 16;
   blocks = std::min(blocks, std::floor(rates.threads / launch.threads));
   if (launch.shared_bytes > 0) {
-    const double shared =
-        rates.device->shared_memory_per_sm_bytes.value_or(SharedBytesOfBlock(rates));
+    const double shared = rates.device->shared_memory_per_sm_bytes.value_or(kSharedBytes);
     blocks = std::min(blocks, std::floor(shared / launch.shared_bytes));
   }
   return std::max(1.0, blocks);

@@ -443,6 +443,8 @@ Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::s
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(read), '\n');
     return Status::BadInput(fmt::format(
         "{}, line {}: not JSON; correct what ends there, or write it again", name, line));
+  } catch (const Json::out_of_range&) {
+    return Status::BadInput(fmt::format("{}: holds a number that is out of range", name));
   }
   if (!root.is_array()) {
     return Status::BadInput(

@@ -146,6 +146,7 @@ TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
            Case{"[{\"op\": ", "not JSON"},
            Case{"[\n{\"op\": \"x\",\n\"fw\": NaN}]", "line 3: not JSON"},
            Case{"{\"op\": \"x\"}", "one JSON object"},
+           Case{"[{\"op\": \"x\", \"fw\": 1e400}]", "out of range"},
        }) {
     const auto lists = Read(c.text);
     ASSERT_FALSE(lists.ok()) << c.text;

@@ -125,6 +125,12 @@ std::optional<double> RooflineNs(const OperatorCost& cost, DType dtype, const De
   return std::max(memory, compute) + constants.start_us * kNsPerUs;
 }
 
+/// The type whose units compute it: convolutions of few channels a group have no tensor cores.
+DType UnitsOf(const OperatorWork& work, DType dtype) {
+  const bool few = work.call != nullptr && IsFewChannelsConvolution(*work.call);
+  return few && OnTensorCores(dtype) ? DType::kF32 : dtype;
+}
+
 /// Whether it has a model of its own, of its shape.
 bool IsModelled(const OperatorWork& work, DType dtype) {
   return work.call != nullptr && (dtype == DType::kF32 || OnTensorCores(dtype)) &&
@@ -176,7 +182,7 @@ std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& ra
         OnTensorCores(dtype) ? ShapedNs(*work.call, DType::kF32, rates, constants) : std::nullopt;
     if (ns) return plain ? std::min(*ns, *plain) : *ns;
   }
-  return RooflineNs(*work.cost, dtype, rates, constants);
+  return RooflineNs(*work.cost, UnitsOf(work, dtype), rates, constants);
 }
 
 Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates) {
@@ -186,7 +192,7 @@ Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates) {
       IsModelled(work, dtype) ? ShapedWorkOf(*work.call, dtype) : std::optional<ShapedWork>();
   if (shaped) return CorrectionOf(shaped->work, rates);
   // Kernels that move bytes tell nothing of one that computes.
-  const std::optional<double> peak = PeakOf(rates, dtype);
+  const std::optional<double> peak = PeakOf(rates, UnitsOf(work, dtype));
   const double arithmetic = peak ? work.cost->flops / *peak * kNsPerS : 0;
   if (arithmetic > work.cost->bytes / rates.bytes_per_ns) return {};
   return CorrectionOf(MovedBytes(*work.cost), rates);
@@ -200,7 +206,8 @@ bool HasOwnModel(const OperatorWork& work, const DeviceRates& rates) {
 
 bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates) {
   return work.cost != nullptr && MultipliesMatrices(work.cost->family) &&
-         OnTensorCores(TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest)));
+         OnTensorCores(
+             UnitsOf(work, TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest))));
 }
 
 }  // namespace headroom

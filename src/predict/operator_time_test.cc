@@ -85,7 +85,7 @@ TEST(OperatorTime, DilatedConvolutionsHaveNoWinograd) {
 }
 
 // Power bounds arithmetic, on tensor cores, too, and bytes it does not.
-TEST(OperatorTime, MoreBandwidthOrPowerIsNeverSlower) {
+TEST(OperatorTime, PowerBoundsArithmeticAndNotBytes) {
   DeviceRates rates = RatesOfGpu("L4");
   const Convolution wide(256, 256, 1, 1, "c10::Half"), narrow(8, 8, 1, 1, "c10::Half");
   const double wide_before = wide.On(rates), narrow_before = narrow.On(rates);

@@ -47,6 +47,10 @@ std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job
                       .too_large = at.fits == false});
     curve.points.push_back(at);
   }
+  for (std::size_t i = curve.points.size(); i-- > 1;) {
+    PredictedMs& fewer = curve.points[i - 1].step;
+    fewer.high = std::max(fewer.mid, std::min(fewer.high, curve.points[i].step.high));
+  }
   curve.knee = FindKnee(std::move(points));
   double best = 0;
   for (const TargetBatch& at : curve.points) {

@@ -99,7 +99,7 @@ bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit) {
   });
 }
 
-void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time,
+bool ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time,
                   Edit& edit) {
   const auto stream_of = [&](TaskIndex task) {
     return job.store().gpu_tasks.stream[job.graph().tasks[task].row];
@@ -117,18 +117,19 @@ void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationN
     last = std::max(last, recorded.start + recorded.duration);
   }
   if (one_stream) {
-    if (time >= sum || sum.ns() == 0) return;
+    if (time >= sum || sum.ns() == 0) return false;
     const double factor = static_cast<double>(time.ns()) / static_cast<double>(sum.ns());
     for (const TaskIndex task : tasks) edit.Scale(task, factor);
-    return;
+    return true;
   }
-  if (time >= last - first) return;
+  if (time >= last - first) return false;
   std::vector<TaskIndex> others;
   for (const TaskIndex task : tasks) {
     if (task != longest) others.push_back(task);
   }
   edit.SetDuration(longest, time);
   RemoveTasks(job, others, edit);
+  return true;
 }
 
 void CloseGapsDuring(const Job& job, const std::vector<TaskIndex>& gone, Edit& edit) {

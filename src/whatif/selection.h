@@ -36,8 +36,9 @@ void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& opera
 bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit);
 
 /// Gives an operator's tasks another time in all: the longest keeps it, the others go, where they
-/// ran on several streams; else each keeps its share. Never longer than they took.
-void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time, Edit& edit);
+/// ran on several streams; else each keeps its share. Never longer than they took: false where
+/// that leaves them as they are.
+bool ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time, Edit& edit);
 
 /// Closes the gaps in which these tasks ran. A wait between streams that the trace does not tell is
 /// nothing but a gap of the stream that waits.

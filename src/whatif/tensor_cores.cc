@@ -43,14 +43,17 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
   const OperatorCall* call = job.CallOf(op);
   const OperatorCost* cost = job.CostOf(op);
   if (!call || cost == nullptr) return false;
-  DurationNs now{0};
-  for (const TaskIndex task : tasks) now += edit.DurationOf(task);
   if (IsFewChannelsConvolution(*call)) {
-    if (dtype == DType::kTF32) return false;
-    // Not measured: between half of the bytes and all of the instructions.
+    // On no tensor core. Not measured: between half of the bytes and all of the instructions.
     constexpr double kHalf = 0.75;
-    for (const TaskIndex task : tasks) edit.Scale(task, kHalf);
-  } else if (IsRecurrent(call->name)) {
+    if (dtype != DType::kTF32 && cost->math_dtype == DType::kF32) {
+      for (const TaskIndex task : tasks) edit.Scale(task, kHalf);
+    }
+    return false;
+  }
+  if (IsRecurrent(call->name)) {
+    DurationNs now{0};
+    for (const TaskIndex task : tasks) now += edit.DurationOf(task);
     const auto then = TensorCoreRecurrentTime(*cost, now, dtype, *job.device());
     if (!then || now.ns() <= 0) return false;
     // Its kernels run side by side on several streams, as they did.
@@ -60,8 +63,7 @@ bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskInd
     const auto time = TimeOnTensorCores(*call, dtype, *job.device());
     if (!time) return false;
     // Where TF32 is allowed, a library may still choose float32.
-    if (dtype == DType::kTF32 && *time >= now) return false;
-    ReplaceTasks(job, tasks, *time, edit);
+    if (!ReplaceTasks(job, tasks, *time, edit) && dtype == DType::kTF32) return false;
   }
   edit.SetPrecision(tasks.front(), dtype == DType::kTF32   ? Precision::kTF32
                                    : dtype == DType::kBF16 ? Precision::kBF16
