@@ -200,8 +200,7 @@ Status PredictCommand::PredictTable() const {
     if (doubts.implausible > 0) {
       Remark(fmt::format(
           "{}: {} took a time that {} cannot have taken, or 100 times what it should; latency_ms "
-          "is "
-          "in milliseconds\n",
+          "is in milliseconds\n",
           table.value().Place(doubts.first),
           doubts.implausible == 1
               ? "the row"
