@@ -175,6 +175,9 @@ class TraceWriter {
     if (!context.op.valid()) return;
     const TraceStore& store = job_.store();
     Add(",\"operator\":{}", JsonString(store.Text(store.host_events.name[context.op.index()])));
+    // By another name than a recording has for it: there is no such operator in this file.
+    const std::int64_t external_id = store.host_events.external_id[context.op.index()];
+    if (external_id != kUnknown) Add(",\"recorded_external_id\":{}", external_id);
   }
 
   void WriteCall(const TimelineSpan& call) {

@@ -42,6 +42,7 @@ struct AutocastOperator {
 };
 
 /// All operators of the forward and the backward, in order of their first task.
+/// REQUIRES: the device's memory bandwidth is known.
 std::vector<AutocastOperator> FollowAutocast(const Job& job, DType dtype);
 
 }  // namespace headroom

@@ -172,6 +172,11 @@ class Views(support.ProgramTest):
                 if "headroom" in event["args"]:
                     marks[event["args"]["headroom"]] += 1
         self.assertEqual(marks, {"changed": changed["tasks"], "inserted": changed["inserted"]})
+        operators = {e["args"]["External id"]: e["name"] for e in json.loads(gzip.decompress(FLOAT32.read_bytes()))["traceEvents"] if e.get("cat") == "cpu_op"}
+        named = [e["args"] for e in trace["traceEvents"] if "operator" in e.get("args", {})]
+        self.assertTrue(named)
+        for args in named:
+            self.assertEqual(operators[args["recorded_external_id"]], args["operator"])
         packed = self.scratch / "predicted.json.gz"
         self.whatif(FLOAT32, "amp", "--write-trace", packed)
         self.assertEqual(gzip.decompress(packed.read_bytes()), path.read_bytes())
