@@ -52,6 +52,8 @@ double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t til
 constexpr double kSlice = 256;
 /// Channels of a convolution that fill half a tile.
 constexpr std::int64_t kNarrowExtent = 64;
+/// Kernels of a convolution that reorders: its operands, the product, and the result.
+constexpr double kReorderingKernels = 4;
 
 constexpr double kMicrosecond = 1e3;  // ns
 
@@ -164,12 +166,16 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   // With channels last, missing ones are padded.
   const bool aligned = channels_last || !as_it_lies || out_plane % multiple == 0;
 
-  // A product [m, n] over k, on tiles that fit its narrow side.
+  const double start =
+      shares.convolution_start_us * kMicrosecond * (as_it_lies ? 1 : kReorderingKernels);
+
+  // A product [m, n] over k, on tiles that fit its narrow side; as it lies, one a sample.
   const auto part = [&](double m, double n, double share) {
     double rate = rates->flops * share;
     if (n <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;
-    const GemmShape product = {.batch = shape.groups,
-                               .m = static_cast<std::int64_t>(m),
+    const bool by_sample = as_it_lies && !channels_last;
+    const GemmShape product = {.batch = by_sample ? shape.groups * shape.batch : shape.groups,
+                               .m = by_sample ? out_plane : static_cast<std::int64_t>(m),
                                .n = static_cast<std::int64_t>(n),
                                .k = 1};
     const double wide = UsefulShare(product, 128, 128, processors);
@@ -186,8 +192,7 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
         as_it_lies ? 0
                    : 2 * activations * size /
                          (rates->bytes * (tf32 ? shares.reorder_tf32 : shares.reorder_16));
-    return shares.convolution_start_us * kMicrosecond +
-           std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25) + reorder;
+    return start + std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25) + reorder;
   };
   const double groups = static_cast<double>(shape.groups);
   const double in = static_cast<double>(channels) / groups,
@@ -197,7 +202,8 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   if (shape.data_gradient) time += part(batch * static_cast<double>(in_plane), in, share);
   if (shape.weight_gradient) {
     // Few results over a long sum: split along it, so that all processors have work.
-    double rate = rates->flops * (tf32 ? shares.convolution_weight_tf32 : shares.convolution_16);
+    double rate =
+        rates->flops * (tf32 ? shares.convolution_weight_tf32 : shares.convolution_weight_16);
     if (std::min(in * static_cast<double>(taps), out) <= static_cast<double>(kNarrowExtent))
       rate *= shares.convolution_narrow;
     if (!aligned) rate = std::min(rate, shares.gemm_misaligned * half->flops);
@@ -205,8 +211,7 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
                            static_cast<double>(shape.in_channels) / rate;
     const double memory =
         (activations + weights) * size / (rates->bytes * shares.convolution_bytes);
-    time += shares.convolution_start_us * kMicrosecond +
-            std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
+    time += start + std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
     if (!as_it_lies)
       time += 2 * activations * size /
               (rates->bytes * (tf32 ? shares.reorder_tf32 : shares.reorder_16));

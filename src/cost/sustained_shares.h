@@ -17,11 +17,11 @@ struct SustainedShares {
 
   // Convolutions: of the peak, and of the bandwidth for activations as they lie and for reordering.
   double convolution_16 = 0.83, convolution_tf32 = 0.88;
-  double convolution_weight_tf32 = 0.36;
+  double convolution_weight_16 = 0.45, convolution_weight_tf32 = 0.34;  ///< Weight gradients.
   double convolution_bytes = 0.7;
   double reorder_16 = 0.46, reorder_tf32 = 0.74;
-  double convolution_narrow = 0.63;  ///< Of that rate: the narrow side fills half a tile.
-  double convolution_start_us = 4;
+  double convolution_narrow = 0.63;   ///< Of that rate: the narrow side fills half a tile.
+  double convolution_start_us = 3.7;  ///< Of each kernel.
 
   // Fused attention: of the 16-bit tensor peak, and of the float32 vector peak.
   double attention_forward = 0.4, attention_backward = 0.35;
@@ -30,8 +30,9 @@ struct SustainedShares {
   double attention_dropout_flops = 110;
 
   // Kernels bound by memory: of the bandwidth.
-  double update_bytes = 0.71;  ///< Fused updates of parameters, and the scaling of gradients.
-  double cast_bytes = 0.67;    ///< Casts, and other kernels that a change inserts.
+  double update_bytes = 0.71;    ///< Fused updates of parameters, and the scaling of gradients.
+  double cast_bytes = 0.9;       ///< Casts to 16 bits, and other kernels that a change inserts.
+  double widening_bytes = 0.44;  ///< Casts to 32 bits, which are not vectorized.
 
   // What 16 bits make of the time of kernels that memory alone does not bound.
   double half_batch_norm = 0.85, half_gelu = 0.7, half_dropout = 0.65;

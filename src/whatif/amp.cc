@@ -19,9 +19,6 @@
 namespace headroom {
 namespace {
 
-// A cast reads four bytes and writes two, or the other way.
-constexpr double kCastBytes = 6;
-
 // Gradient scaling: one pass over all gradients that reads and writes them, and the host waits for
 // whether any was infinite.
 constexpr double kScalerBytes = 2;
@@ -112,7 +109,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     for (const Cast& cast : op.casts) {
       edit.Insert({.before_task = task,
                    .before_call = launch,
-                   .duration = MemoryPassTime(cast.elements * kCastBytes, *device),
+                   .duration = CastTime(cast, *device),
                    .host_work = Nanoseconds(costs.cast_work),
                    .launch = Nanoseconds(costs.cast_launch),
                    .per_sample = !cast.of_weight});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/operator_costs.h"
+#include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
 
 namespace headroom {
@@ -174,7 +175,7 @@ class AutocastFollower {
         half_[OutputElements(*call, largest)] = true;
         break;
       case AutocastRule::kFloat:
-        if (any_half) outcome.casts.push_back({largest_half});
+        if (any_half) outcome.casts.push_back({.elements = largest_half, .widens = true});
         half_[largest] = false;
         break;
       case AutocastRule::kPromote: {
@@ -183,7 +184,9 @@ class AutocastFollower {
         // The weights of a batch norm stay float32 by design.
         outcome.half = any_half && (!any_float || IsBatchNorm(rule));
         op.scale = outcome.half ? HalfScale(rule, op) : mixed ? shares_.mixed_addition : 1;
-        if (mixed && !outcome.half) outcome.casts.push_back({largest_half});  // In the backward.
+        // Inside the kernel, but not in the backward.
+        if (mixed && !outcome.half)
+          outcome.casts.push_back({.elements = largest_half, .widens = true});
         half_[largest] = outcome.half;
         break;
       }
@@ -205,6 +208,7 @@ class AutocastFollower {
     if (outcome == outcomes_.end() || outcome->second.casts.empty()) return;
     // Each cast of the forward is undone once.
     op.casts = std::exchange(outcome->second.casts, {});
+    for (Cast& cast : op.casts) cast.widens = !cast.widens;
   }
 
   /// Of the forward operator, or of one inside it.
@@ -243,6 +247,13 @@ class AutocastFollower {
 };
 
 }  // namespace
+
+DurationNs CastTime(const Cast& cast, const DeviceSpec& device) {
+  constexpr double kBytes = 6;  // Four read and two written, or the other way.
+  const SustainedShares& shares = device.sustained;
+  const double slower = cast.widens ? shares.cast_bytes / shares.widening_bytes : 1;
+  return MemoryPassTime(cast.elements * kBytes * slower, device);
+}
 
 AutocastRule AutocastRuleOf(std::string_view op) { return RuleOf(op).rule; }
 

@@ -29,8 +29,12 @@ AutocastRule AutocastRuleOf(std::string_view op);
 /// A cast between float32 and the 16-bit type, as a kernel of its own.
 struct Cast {
   double elements = 0;
+  bool widens = false;     ///< To float32.
   bool of_weight = false;  ///< Not of what grows with the batch.
 };
+
+/// The time of its kernel. REQUIRES: the device's memory bandwidth is known.
+DurationNs CastTime(const Cast& cast, const DeviceSpec& device);
 
 /// One operator with GPU tasks.
 struct AutocastOperator {
