@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -80,7 +82,13 @@ class AutocastFollower {
 
   std::vector<AutocastOperator> Follow() {
     CollectOperators();
+    std::optional<std::int64_t> step;
     for (AutocastOperator& op : operators_) {
+      // What a step begins with was not made by the one before.
+      if (const auto now = job_.StepNumberOf(op.tasks.front()); now != step) {
+        half_.clear();
+        step = now;
+      }
       const Phase phase = job_.ContextOf(op.tasks.front()).phase;
       if (phase == Phase::kBackward) {
         Backward(op);
@@ -251,8 +259,9 @@ class AutocastFollower {
 DurationNs CastTime(const Cast& cast, const DeviceSpec& device) {
   constexpr double kBytes = 6;  // Four read and two written, or the other way.
   const SustainedShares& shares = device.sustained;
-  const double slower = cast.widens ? shares.cast_bytes / shares.widening_bytes : 1;
-  return MemoryPassTime(cast.elements * kBytes * slower, device);
+  const double share = cast.widens ? shares.widening_bytes : shares.narrowing_bytes;
+  return DurationNs(
+      std::llround(kKernelStart + cast.elements * kBytes / (*device.memory_bandwidth_gbs * share)));
 }
 
 AutocastRule AutocastRuleOf(std::string_view op) { return RuleOf(op).rule; }

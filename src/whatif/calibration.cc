@@ -73,6 +73,7 @@ constexpr std::array kFields = {
     HEADROOM_FIELD("kernels", "attention_dropout_flops", 1, kernels.attention_dropout_flops),
     HEADROOM_FIELD("kernels", "update_bytes", 1, kernels.update_bytes),
     HEADROOM_FIELD("kernels", "cast_bytes", 1, kernels.cast_bytes),
+    HEADROOM_FIELD("kernels", "narrowing_bytes", 1, kernels.narrowing_bytes),
     HEADROOM_FIELD("kernels", "widening_bytes", 1, kernels.widening_bytes),
     HEADROOM_FIELD("kernels", "half_batch_norm", 1, kernels.half_batch_norm),
     HEADROOM_FIELD("kernels", "half_gelu", 1, kernels.half_gelu),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -61,6 +62,14 @@ class JobBuilder {
              kernels[k].second);
     }
     host_ += length + 2;
+    return *this;
+  }
+
+  /// An operator of the forward around those that `inside` adds.
+  JobBuilder& Around(std::string_view op, const std::function<void(JobBuilder&)>& inside) {
+    const std::int64_t begin = host_++;
+    inside(*this);
+    builder_.Op(op, kMain, begin, host_++ - begin);
     return *this;
   }
 
