@@ -11,15 +11,21 @@ namespace {
 
 /// What large products sustain.
 struct Sustained {
-  double gemm, convolution;  ///< Shares of the peak.
-  double gemm_bytes;         ///< Of the bandwidth.
+  double gemm, convolution, weight_gradient;  ///< Shares of the peak; the last of convolutions.
+  double gemm_bytes;                          ///< Of the bandwidth.
 };
 
 Sustained SustainedIn(DType dtype, bool tensor_cores, const SustainedShares& shares) {
-  if (!tensor_cores) return {shares.gemm_vector, shares.convolution_vector, shares.gemm_bytes_tf32};
-  if (dtype == DType::kTF32)
-    return {shares.gemm_tf32, shares.convolution_tf32, shares.gemm_bytes_tf32};
-  return {shares.gemm_16, shares.convolution_16, shares.gemm_bytes_16};
+  if (!tensor_cores) {
+    return {shares.gemm_vector, shares.convolution_vector, shares.convolution_vector,
+            shares.gemm_bytes_tf32};
+  }
+  if (dtype == DType::kTF32) {
+    return {shares.gemm_tf32, shares.convolution_tf32, shares.convolution_weight_tf32,
+            shares.gemm_bytes_tf32};
+  }
+  return {shares.gemm_16, shares.convolution_16, shares.convolution_weight_16,
+          shares.gemm_bytes_16};
 }
 
 /// Of a time in nanoseconds, what must grow with the batch, and the most that may stay.
@@ -64,9 +70,12 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
       const double weights = extent * static_cast<double>(gemm->n) * BytesPerElement(gemm->dtype);
       parts.most_staying += weights * byte_ns / time;
     }
-  } else if (ConvolutionShapeOf(call)) {
-    parts.least_growing_ns = std::max(cost->flops / (rate * sustained.convolution),
-                                      cost->bytes * size / (bandwidth * shares.convolution_bytes));
+  } else if (const std::optional<ConvolutionShape> convolution = ConvolutionShapeOf(call)) {
+    const double weights = convolution->weight_gradient ? convolution->FlopsPerPart() : 0;
+    const double flops_ns = (cost->flops - weights) / (rate * sustained.convolution) +
+                            weights / (rate * sustained.weight_gradient);
+    parts.least_growing_ns =
+        std::max(flops_ns, cost->bytes * size / (bandwidth * shares.convolution_bytes));
     parts.most_staying = ran.waves ? shares.convolution_lost_when_growing / *ran.waves
                                    : shares.convolution_start_us * 1e3 / time;
   } else if (IsRecurrent(call.name)) {

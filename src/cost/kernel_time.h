@@ -48,9 +48,9 @@ enum class ActivationOrder { kChannelsFirst, kChannelsLast };
 /// Time of a convolution on tensor cores, all of its parts (forward, or the data and
 /// weight gradients that it computes): each an implicit product [batch * plane, out channels, in
 /// channels * kernel] or its transpose, with the time above, and both of its activations reordered
-/// to NHWC or back, by kernels of their own. A 1x1 convolution of stride 1 is a product a sample as
-/// it lies, and needs no reordering unless its plane is odd; nor does any with channels last.
-/// nullopt as above.
+/// to NHWC or back, by kernels of their own. A 1x1 convolution of stride 1 is a product as it lies
+/// (forward and data gradient: one a sample), and needs no reordering unless its plane is odd; nor
+/// does any with channels last. nullopt as above.
 std::optional<DurationNs> TensorCoreConvolutionTime(
     const ConvolutionShape& shape, DType dtype, const DeviceSpec& device,
     ActivationOrder order = ActivationOrder::kChannelsFirst, double sustained = 1);

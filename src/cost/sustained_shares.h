@@ -32,7 +32,7 @@ struct SustainedShares {
 
   // Kernels bound by memory: of the bandwidth.
   double update_bytes = 0.71;    ///< Fused updates of parameters, and the scaling of gradients.
-  double cast_bytes = 0.67;      ///< Kernels that a change inserts, but for autocast's casts:
+  double cast_bytes = 0.67;      ///< Kernels that a change inserts (assumed); autocast's casts:
   double narrowing_bytes = 0.9;  ///< to 16 bits, and
   double widening_bytes = 0.44;  ///< to 32 bits, which are not vectorized.
 

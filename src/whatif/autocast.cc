@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,7 +20,10 @@ struct NamedRule {
   AutocastRule rule;
   /// What 16 bits make of its time, as it was measured; nullptr: what its bytes tell.
   double SustainedShares::*half_scale = nullptr;
+  /// It is told its type and casts while it reads: no kernel of its own does.
+  enum class Inside : std::uint8_t { kNever, kFromFloat16, kAlways } inside = Inside::kNever;
 };
+using Inside = NamedRule::Inside;
 
 // The first that matches.
 constexpr std::array kRules = {
@@ -31,7 +35,7 @@ constexpr std::array kRules = {
     NamedRule{"::linear", AutocastRule::kProduct},
     NamedRule{"::_cudnn_rnn", AutocastRule::kProduct},
     NamedRule{"::miopen_rnn", AutocastRule::kProduct},
-    NamedRule{"softmax", AutocastRule::kFloat},
+    NamedRule{"softmax", AutocastRule::kFloat, nullptr, Inside::kFromFloat16},
     NamedRule{"layer_norm", AutocastRule::kFloat},
     NamedRule{"group_norm", AutocastRule::kFloat},
     NamedRule{"loss", AutocastRule::kFloat},
@@ -41,11 +45,11 @@ constexpr std::array kRules = {
     NamedRule{"::log", AutocastRule::kFloat},
     NamedRule{"::rsqrt", AutocastRule::kFloat},
     NamedRule{"::reciprocal", AutocastRule::kFloat},
-    NamedRule{"::sum", AutocastRule::kFloat},
-    NamedRule{"::cumsum", AutocastRule::kFloat},
-    NamedRule{"::prod", AutocastRule::kFloat},
-    NamedRule{"::norm", AutocastRule::kFloat},
-    NamedRule{"::linalg_vector_norm", AutocastRule::kFloat},
+    NamedRule{"::sum", AutocastRule::kFloat, nullptr, Inside::kAlways},
+    NamedRule{"::cumsum", AutocastRule::kFloat, nullptr, Inside::kAlways},
+    NamedRule{"::prod", AutocastRule::kFloat, nullptr, Inside::kAlways},
+    NamedRule{"::norm", AutocastRule::kFloat, nullptr, Inside::kAlways},
+    NamedRule{"::linalg_vector_norm", AutocastRule::kFloat, nullptr, Inside::kAlways},
     NamedRule{"batch_norm", AutocastRule::kPromote, &SustainedShares::half_batch_norm},
     NamedRule{"gelu", AutocastRule::kPromote, &SustainedShares::half_gelu},
     NamedRule{"dropout", AutocastRule::kPromote, &SustainedShares::half_dropout},
@@ -59,9 +63,10 @@ const NamedRule& RuleOf(std::string_view op) {
   return found == kRules.end() ? kOtherRule : *found;
 }
 
-// Of the memory bandwidth: who reaches the upper one is bound by it, who stays below the lower one
-// is not. (Measured on one H200 and in 16 bits: 0.87 to 0.95 of it halve, 0.17 to 0.58 stay: pools,
-// biases of convolutions, copies that transpose, sums over a batch.)
+// Of the memory bandwidth that a device delivers: who reaches the upper one is bound by it, who
+// stays below the lower one is not. (On one H200, kernels that halved in 16 bits reached 0.87 to
+// 0.95 of it; those that stayed 0.17 to 0.58: pools, biases of convolutions, copies that transpose,
+// sums.)
 constexpr double kBound = 0.8, kUnbound = 0.6;
 
 /// What autocast made of a forward operator, for its backward.
@@ -82,17 +87,16 @@ class AutocastFollower {
 
   std::vector<AutocastOperator> Follow() {
     CollectOperators();
-    std::optional<std::int64_t> step;
+    bool forward = false;
     for (AutocastOperator& op : operators_) {
-      // What a step begins with was not made by the one before.
-      if (const auto now = job_.StepNumberOf(op.tasks.front()); now != step) {
-        half_.clear();
-        step = now;
-      }
       const Phase phase = job_.ContextOf(op.tasks.front()).phase;
+      const bool was_forward =
+          std::exchange(forward, phase != Phase::kBackward && phase != Phase::kOptimizer);
       if (phase == Phase::kBackward) {
         Backward(op);
-      } else if (phase != Phase::kOptimizer) {
+      } else if (forward) {
+        // What a batch begins with was not made by the one before.
+        if (!was_forward) Forget();
         Forward(op);
       }
     }
@@ -100,6 +104,11 @@ class AutocastFollower {
   }
 
  private:
+  bool CastsInside(const NamedRule& rule) const {
+    return rule.inside == Inside::kAlways ||
+           (rule.inside == Inside::kFromFloat16 && dtype_ == DType::kF16);
+  }
+
   static bool IsBatchNorm(const NamedRule& rule) {
     return rule.half_scale == &SustainedShares::half_batch_norm;
   }
@@ -110,17 +119,34 @@ class AutocastFollower {
     return rule.half_scale == nullptr ? ScaleByBytes(op) : shares_.*rule.half_scale;
   }
 
-  /// Half the bytes halve the time of what memory bounds, and no other.
+  /// Half the bytes halve the time of what memory bounds, and no other; without a known cost, it
+  /// is taken to be bound by its floats.
   double ScaleByBytes(const AutocastOperator& op) const {
-    constexpr double kHalf = 0.5;
+    const double left = 1 - ShareOfFloats(op.op) / 2;
     const OperatorCost* cost = job_.CostOf(op.op);
-    if (cost == nullptr || cost->bytes <= 0) return kHalf;
-    DurationNs time{0};
-    for (const TaskIndex task : op.tasks) time += DurationNs(job_.corrected().duration[task]);
-    if (time.ns() <= 0) return kHalf;
-    const double reached = cost->bytes / static_cast<double>(time.ns()) / bytes_per_ns_;
+    if (cost == nullptr || cost->bytes <= 0) return left;
+    double ns = 0;
+    for (const TaskIndex task : op.tasks)
+      ns += std::max(0.0, static_cast<double>(job_.corrected().duration[task]) - kKernelStart);
+    if (ns <= 0) return left;
+    const double reached = cost->bytes / ns / bytes_per_ns_;
     const double unbound = std::clamp((kBound - reached) / (kBound - kUnbound), 0.0, 1.0);
-    return kHalf + (1 - kHalf) * unbound;
+    return left + (1 - left) * unbound;
+  }
+
+  /// Of the bytes that it reads; masks and indices stay what they are.
+  double ShareOfFloats(HostEventId op) const {
+    const OperatorCall* call = job_.CallOf(op);
+    if (call == nullptr) return 1;
+    double floats = 0, all = 0;
+    for (const auto& arg : call->args) {
+      for (const TensorArg& tensor : arg.tensors) {
+        const double bytes = ElementsOf(tensor) * BytesPerElement(tensor.dtype);
+        all += bytes;
+        if (tensor.dtype == DType::kF32) floats += bytes;
+      }
+    }
+    return all > 0 ? floats / all : 1;
   }
 
   /// Whether an operator is part of a product, and works in its type: the bias of a convolution.
@@ -140,9 +166,16 @@ class AutocastFollower {
       operators_.push_back({.op = op.op, .tasks = std::move(op.tasks), .casts = {}});
   }
 
-  bool IsHalf(double elements) const {
+  void Forget() {
+    half_.clear();
+    last_half_ = false;
+  }
+
+  /// @param made  it is what an operator made, and no parameter: of a number of elements that none
+  /// is known to have written, the last one did
+  bool IsHalf(double elements, bool made) const {
     const auto known = half_.find(elements);
-    return known != half_.end() && known->second;
+    return known != half_.end() ? known->second : made && last_half_;
   }
 
   void Forward(AutocastOperator& op) {
@@ -151,7 +184,8 @@ class AutocastFollower {
     std::vector<Cast> floats;  // Of the float32 tensors among its inputs.
     const std::size_t activations = FirstOperand(NameOfOperator(job_, op.op));
     const bool batched = NameOfOperator(job_, op.op).find("bmm") != std::string_view::npos;
-    bool any_half = false, any_float = false;
+    const bool product = RuleOf(NameOfOperator(job_, op.op)).rule == AutocastRule::kProduct;
+    bool any_half = false, any_float = false, first = true;
     double largest = 0, largest_half = 0;
     for (std::size_t a = 0; a < call->args.size(); ++a) {
       for (const TensorArg& tensor : call->args[a].tensors) {
@@ -159,18 +193,22 @@ class AutocastFollower {
         if (!floating || tensor.dims.empty()) continue;
         const double elements = ElementsOf(tensor);
         largest = std::max(largest, elements);
-        if (IsHalf(elements)) {
+        const bool weight = product && !batched && a != activations;
+        const bool made = product || first;
+        first = false;
+        if (!weight && IsHalf(elements, made)) {
           any_half = true;
           largest_half = std::max(largest_half, elements);
         } else {
           any_float = true;
-          floats.push_back({.elements = elements, .of_weight = !batched && a != activations});
+          floats.push_back({.elements = elements, .of_weight = weight});
         }
       }
     }
     const NamedRule& rule = RuleOf(NameOfOperator(job_, op.op));
     Outcome outcome;
-    if (rule.rule == AutocastRule::kPromote && IsInsideProduct(op.op)) {
+    if (rule.rule == AutocastRule::kPromote && any_half && IsInsideProduct(op.op)) {
+      // After the product, which has just made the largest.
       outcome.half = half_[largest] = true;
       op.scale = HalfScale(rule, op);
       outcomes_[op.op] = std::move(outcome);
@@ -183,11 +221,11 @@ class AutocastFollower {
         half_[OutputElements(*call, largest)] = true;
         break;
       case AutocastRule::kFloat:
-        if (any_half) outcome.casts.push_back({.elements = largest_half, .widens = true});
+        if (any_half && !CastsInside(rule))
+          outcome.casts.push_back({.elements = largest_half, .widens = true});
         half_[largest] = false;
         break;
       case AutocastRule::kPromote: {
-        // Small tensors (a bias, a mask's row) do not make the kernel read much more.
         const bool mixed = any_half && any_float;
         // The weights of a batch norm stay float32 by design.
         outcome.half = any_half && (!any_float || IsBatchNorm(rule));
@@ -199,6 +237,7 @@ class AutocastFollower {
         break;
       }
     }
+    last_half_ = outcome.half;
     if (rule.rule != AutocastRule::kPromote) op.casts = outcome.casts;
     outcomes_[op.op] = std::move(outcome);
   }
@@ -217,6 +256,11 @@ class AutocastFollower {
     // Each cast of the forward is undone once.
     op.casts = std::exchange(outcome->second.casts, {});
     for (Cast& cast : op.casts) cast.widens = !cast.widens;
+    // Images and the like need no gradient.
+    const OperatorCall* call = job_.CallOf(op.op);
+    const auto shape = call != nullptr ? ConvolutionShapeOf(*call) : std::nullopt;
+    if (shape && !shape->data_gradient)
+      std::erase_if(op.casts, [](const Cast& cast) { return !cast.of_weight; });
   }
 
   /// Of the forward operator, or of one inside it.
@@ -247,10 +291,12 @@ class AutocastFollower {
 
   const Job& job_;
   const SustainedShares& shares_ = job_.calibration().kernels;
-  const double bytes_per_ns_ = job_.device()->memory_bandwidth_gbs.value();
+  const double bytes_per_ns_ = job_.device()->memory_bandwidth_gbs.value() *
+                               job_.device()->delivered_bandwidth_share.value_or(1);
   const DType dtype_;
   std::vector<AutocastOperator> operators_;
   std::map<double, bool> half_;  ///< By elements: whether what was last written has 16 bits.
+  bool last_half_ = false;       ///< The same of the last operator.
   std::map<HostEventId, Outcome> outcomes_;
 };
 
