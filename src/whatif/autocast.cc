@@ -88,15 +88,18 @@ class AutocastFollower {
   std::vector<AutocastOperator> Follow() {
     CollectOperators();
     bool forward = false;
+    std::optional<std::int64_t> step;
     for (AutocastOperator& op : operators_) {
       const Phase phase = job_.ContextOf(op.tasks.front()).phase;
       const bool was_forward =
           std::exchange(forward, phase != Phase::kBackward && phase != Phase::kOptimizer);
+      const std::optional<std::int64_t> before =
+          std::exchange(step, job_.StepNumberOf(op.tasks.front()));
       if (phase == Phase::kBackward) {
         Backward(op);
       } else if (forward) {
         // What a batch begins with was not made by the one before.
-        if (!was_forward) Forget();
+        if (!was_forward || before != step) Forget();
         Forward(op);
       }
     }
