@@ -76,8 +76,9 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
                             weights / (rate * sustained.weight_gradient);
     parts.least_growing_ns =
         std::max(flops_ns, cost->bytes * size / (bandwidth * shares.convolution_bytes));
+    const double kernels = ran.tensor_cores ? ConvolutionKernels(*convolution) : 1;
     parts.most_staying = ran.waves ? shares.convolution_lost_when_growing / *ran.waves
-                                   : shares.convolution_start_us * 1e3 / time;
+                                   : shares.convolution_start_us * 1e3 * kernels / time;
   } else if (IsRecurrent(call.name)) {
     // Steps wait for each other, with a batch of blocks each.
     parts.least_growing_ns = cost->flops / (rate * sustained.gemm);

@@ -63,6 +63,13 @@ double Product(const std::vector<std::int64_t>& extents) {
   return product;
 }
 
+/// Whether a convolution is a product of its activations as they lie.
+bool LiesAsProduct(const ConvolutionShape& shape, ActivationOrder order) {
+  const bool pointwise = Product(shape.kernel) == 1 && shape.in == shape.out;
+  return order == ActivationOrder::kChannelsLast ||
+         (pointwise && static_cast<std::int64_t>(Product(shape.out)) % 2 == 0);
+}
+
 }  // namespace
 
 GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtype) {
@@ -134,6 +141,11 @@ std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, Dura
       std::llround(now - products + std::min(products, cost.flops / (rates->flops * share))));
 }
 
+double ConvolutionKernels(const ConvolutionShape& shape, ActivationOrder order) {
+  const int gradients = (shape.data_gradient ? 1 : 0) + (shape.weight_gradient ? 1 : 0);
+  return std::max(1, gradients) * (LiesAsProduct(shape, order) ? 1 : kReorderingKernels);
+}
+
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
                                                     const DeviceSpec& device, ActivationOrder order,
                                                     double sustained) {
@@ -159,10 +171,9 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   const double weights = static_cast<double>(shape.out_channels) *
                          (static_cast<double>(channels) / static_cast<double>(shape.groups)) *
                          static_cast<double>(taps);
-  const bool pointwise = taps == 1 && shape.in == shape.out;
   const auto multiple = static_cast<std::int64_t>(16 / size);
   const bool channels_last = order == ActivationOrder::kChannelsLast;
-  const bool as_it_lies = channels_last || (pointwise && out_plane % 2 == 0);
+  const bool as_it_lies = LiesAsProduct(shape, order);
   // With channels last, missing ones are padded.
   const bool aligned = channels_last || !as_it_lies || out_plane % multiple == 0;
 
