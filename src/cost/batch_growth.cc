@@ -71,9 +71,9 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
       parts.most_staying += weights * byte_ns / time;
     }
   } else if (const std::optional<ConvolutionShape> convolution = ConvolutionShapeOf(call)) {
-    const double weights = convolution->weight_gradient ? convolution->FlopsPerPart() : 0;
-    const double flops_ns = (cost->flops - weights) / (rate * sustained.convolution) +
-                            weights / (rate * sustained.weight_gradient);
+    const double weight_flops = convolution->weight_gradient ? convolution->FlopsPerPart() : 0;
+    const double flops_ns = (cost->flops - weight_flops) / (rate * sustained.convolution) +
+                            weight_flops / (rate * sustained.weight_gradient);
     parts.least_growing_ns =
         std::max(flops_ns, cost->bytes * size / (bandwidth * shares.convolution_bytes));
     const double kernels = ran.tensor_cores ? ConvolutionKernels(*convolution) : 1;

@@ -63,11 +63,17 @@ double Product(const std::vector<std::int64_t>& extents) {
   return product;
 }
 
+/// Elements of a plane, as far as they fit what is counted with: extents may be damaged.
+std::int64_t PlaneOf(const std::vector<std::int64_t>& extents) {
+  constexpr double kMost = 1e15;
+  return static_cast<std::int64_t>(std::clamp(Product(extents), 0.0, kMost));
+}
+
 /// Whether a convolution is a product of its activations as they lie.
 bool LiesAsProduct(const ConvolutionShape& shape, ActivationOrder order) {
   const bool pointwise = Product(shape.kernel) == 1 && shape.in == shape.out;
   return order == ActivationOrder::kChannelsLast ||
-         (pointwise && static_cast<std::int64_t>(Product(shape.out)) % 2 == 0);
+         (pointwise && std::fmod(Product(shape.out), 2) == 0);
 }
 
 }  // namespace
@@ -141,9 +147,10 @@ std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, Dura
       std::llround(now - products + std::min(products, cost.flops / (rates->flops * share))));
 }
 
-double ConvolutionKernels(const ConvolutionShape& shape, ActivationOrder order) {
+double ConvolutionKernels(const ConvolutionShape& shape) {
   const int gradients = (shape.data_gradient ? 1 : 0) + (shape.weight_gradient ? 1 : 0);
-  return std::max(1, gradients) * (LiesAsProduct(shape, order) ? 1 : kReorderingKernels);
+  return std::max(1, gradients) *
+         (LiesAsProduct(shape, ActivationOrder::kChannelsFirst) ? 1 : kReorderingKernels);
 }
 
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
@@ -161,8 +168,8 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   // Tensor cores take channels by eight.
   const std::int64_t channels =
       std::max<std::int64_t>(8, shape.in_channels / shape.groups) * shape.groups;
-  const auto in_plane = static_cast<std::int64_t>(Product(shape.in));
-  const auto out_plane = static_cast<std::int64_t>(Product(shape.out));
+  const auto in_plane = PlaneOf(shape.in);
+  const auto out_plane = PlaneOf(shape.out);
   const auto taps = static_cast<std::int64_t>(Product(shape.kernel));
   const double batch = static_cast<double>(shape.batch);
   const double activations =

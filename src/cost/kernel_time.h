@@ -45,10 +45,9 @@ std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, Dura
 /// How activations lie in memory.
 enum class ActivationOrder { kChannelsFirst, kChannelsLast };
 
-/// Kernels one after the other of a convolution on tensor cores, all of its parts: where it
-/// reorders, its operands, the product and the result.
-double ConvolutionKernels(const ConvolutionShape& shape,
-                          ActivationOrder order = ActivationOrder::kChannelsFirst);
+/// Kernels one after the other of a convolution on tensor cores with channels first, all of its
+/// parts: where it reorders, its operands, the product and the result.
+double ConvolutionKernels(const ConvolutionShape& shape);
 
 /// Time of a convolution on tensor cores, all of its parts (forward, or the data and
 /// weight gradients that it computes): each an implicit product [batch * plane, out channels, in

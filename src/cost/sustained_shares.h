@@ -5,8 +5,8 @@ namespace headroom {
 
 /// Shares of a device's peaks and bandwidth, unless said otherwise. The values here were measured
 /// on one H200 (PyTorch 2.11, cuBLAS 13, cuDNN 9.19) and are assumed of other devices; the section
-/// [kernels] of a calibration file replaces them. Those of tensor cores and 16 bits are rounded
-/// from what `tools/fit_calibration --operators` finds.
+/// [kernels] of a calibration file replaces them. Those of products, convolutions, casts and fp16
+/// are rounded from what `tools/fit_calibration --operators` finds.
 struct SustainedShares {
   // Matrix products on tensor cores: of the peak and of the bandwidth, in 16 bits and in TF32.
   double gemm_16 = 0.82, gemm_tf32 = 0.82;

@@ -107,21 +107,36 @@ TEST(AmpTest, WhatABatchBeginsWithWasNotMadeByTheOneBefore) {
   EXPECT_EQ(InsertedUs(Layers(2), "amp:dtype=bf16").size(), 8u);
 }
 
-TEST(AmpTest, WhatAPoolMakesHasTheTypeOfWhatItRead) {
-  // Of a number of elements that nothing is known to have written: no cast before the second
-  // convolution but that of its weights.
+/// Two convolutions of 64 images of 56 x 56 and of 28 x 28, with an operator between them.
+JobBuilder WithBetween(std::string_view op, std::string_view dims) {
+  constexpr std::string_view kValues =
+      R"(["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1", "False", "False", "False"])";
   JobBuilder b;
   b.Step();
-  const std::string_view values =
-      R"(["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1", "False", "False", "False"])";
   b.Forward("aten::cudnn_convolution",
             "[[64, 256, 56, 56], [256, 256, 3, 3], [], [], [], [], [], [], []]", 1,
-            {{kOrdinary, 8'000}}, values);
+            {{kOrdinary, 8'000}}, kValues);
   b.Forward("aten::max_pool2d_with_indices", kImages, 300, 2);
+  b.Forward(op, dims, 300, 3);
   b.Forward("aten::cudnn_convolution",
-            "[[64, 256, 28, 28], [256, 256, 3, 3], [], [], [], [], [], [], []]", 3,
-            {{kOrdinary, 2'000}}, values);
-  EXPECT_EQ(InsertedUs(std::move(b), "amp:dtype=bf16").size(), 3u);
+            "[[64, 256, 28, 28], [256, 256, 3, 3], [], [], [], [], [], [], []]", 4,
+            {{kOrdinary, 2'000}}, kValues);
+  return b;
+}
+
+TEST(AmpTest, WhatAPoolMakesHasTheTypeOfWhatItRead) {
+  // Of a number of elements that nothing is known to have written: no cast before the second
+  // convolution but that of its weights; nor where an operator stands between that tells nothing.
+  EXPECT_EQ(InsertedUs(WithBetween("aten::relu", "[[64, 256, 28, 28]]"), "amp:dtype=bf16").size(),
+            3u);
+  EXPECT_EQ(InsertedUs(WithBetween("aten::cat", ""), "amp:dtype=bf16").size(), 3u);
+  EXPECT_EQ(InsertedUs(WithBetween("aten::arange", "[[]]"), "amp:dtype=bf16").size(), 3u);
+}
+
+TEST(AmpTest, ATableIsFloat32WhateverCameBefore) {
+  // What is looked up is cast before the product.
+  EXPECT_EQ(InsertedUs(WithBetween("aten::embedding", "[[30000, 768]]"), "amp:dtype=bf16").size(),
+            4u);
 }
 
 }  // namespace amp_test

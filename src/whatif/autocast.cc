@@ -20,8 +20,9 @@ struct NamedRule {
   AutocastRule rule;
   /// What 16 bits make of its time, as it was measured; nullptr: what its bytes tell.
   double SustainedShares::*half_scale = nullptr;
-  /// It is told its type and casts while it reads: no kernel of its own does.
-  enum class Inside : std::uint8_t { kNever, kFromFloat16, kAlways } inside = Inside::kNever;
+  /// It is told its type and casts while it reads: no kernel of its own does. kForward: but its
+  /// gradient is cast by one. kFromFloat16: neither way, from float16.
+  enum class Inside : std::uint8_t { kNever, kFromFloat16, kForward } inside = Inside::kNever;
 };
 using Inside = NamedRule::Inside;
 
@@ -45,11 +46,11 @@ constexpr std::array kRules = {
     NamedRule{"::log", AutocastRule::kFloat},
     NamedRule{"::rsqrt", AutocastRule::kFloat},
     NamedRule{"::reciprocal", AutocastRule::kFloat},
-    NamedRule{"::sum", AutocastRule::kFloat, nullptr, Inside::kAlways},
-    NamedRule{"::cumsum", AutocastRule::kFloat, nullptr, Inside::kAlways},
-    NamedRule{"::prod", AutocastRule::kFloat, nullptr, Inside::kAlways},
-    NamedRule{"::norm", AutocastRule::kFloat, nullptr, Inside::kAlways},
-    NamedRule{"::linalg_vector_norm", AutocastRule::kFloat, nullptr, Inside::kAlways},
+    NamedRule{"::sum", AutocastRule::kFloat, nullptr, Inside::kForward},
+    NamedRule{"::cumsum", AutocastRule::kFloat},
+    NamedRule{"::prod", AutocastRule::kFloat, nullptr, Inside::kForward},
+    NamedRule{"::norm", AutocastRule::kFloat, nullptr, Inside::kForward},
+    NamedRule{"::linalg_vector_norm", AutocastRule::kFloat, nullptr, Inside::kForward},
     NamedRule{"batch_norm", AutocastRule::kPromote, &SustainedShares::half_batch_norm},
     NamedRule{"gelu", AutocastRule::kPromote, &SustainedShares::half_gelu},
     NamedRule{"dropout", AutocastRule::kPromote, &SustainedShares::half_dropout},
@@ -90,12 +91,16 @@ class AutocastFollower {
     bool forward = false;
     std::optional<std::int64_t> step;
     for (AutocastOperator& op : operators_) {
-      const Phase phase = job_.ContextOf(op.tasks.front()).phase;
-      const bool was_forward =
-          std::exchange(forward, phase != Phase::kBackward && phase != Phase::kOptimizer);
+      const HostContext& context = job_.ContextOf(op.tasks.front());
+      if (context.recomputed) {  // By checkpointing, within the backward.
+        Forward(op);
+        continue;
+      }
+      const bool was_forward = std::exchange(
+          forward, context.phase != Phase::kBackward && context.phase != Phase::kOptimizer);
       const std::optional<std::int64_t> before =
           std::exchange(step, job_.StepNumberOf(op.tasks.front()));
-      if (phase == Phase::kBackward) {
+      if (context.phase == Phase::kBackward) {
         Backward(op);
       } else if (forward) {
         // What a batch begins with was not made by the one before.
@@ -107,9 +112,9 @@ class AutocastFollower {
   }
 
  private:
-  bool CastsInside(const NamedRule& rule) const {
-    return rule.inside == Inside::kAlways ||
-           (rule.inside == Inside::kFromFloat16 && dtype_ == DType::kF16);
+  /// Whether it reads and writes what it is given, forward and backward.
+  bool NeedsNoCast(const NamedRule& rule) const {
+    return rule.inside == Inside::kFromFloat16 && dtype_ == DType::kF16;
   }
 
   static bool IsBatchNorm(const NamedRule& rule) {
@@ -169,6 +174,17 @@ class AutocastFollower {
       operators_.push_back({.op = op.op, .tasks = std::move(op.tasks), .casts = {}});
   }
 
+  /// Whether the first tensor of an operator is a table or fresh memory rather than what another
+  /// operator made.
+  bool IsLookupOrFill(HostEventId op) const {
+    constexpr std::array<std::string_view, 6> kParts = {"embedding", "::index", "::gather",
+                                                        "fill_",     "zero_",   "::copy_"};
+    const std::string_view name = NameOfOperator(job_, op);
+    return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
+      return name.find(part) != std::string_view::npos;
+    });
+  }
+
   void Forget() {
     half_.clear();
     last_half_ = false;
@@ -197,7 +213,7 @@ class AutocastFollower {
         const double elements = ElementsOf(tensor);
         largest = std::max(largest, elements);
         const bool weight = product && !batched && a != activations;
-        const bool made = product || first;
+        const bool made = product || (first && !IsLookupOrFill(op.op));
         first = false;
         if (!weight && IsHalf(elements, made)) {
           any_half = true;
@@ -217,6 +233,8 @@ class AutocastFollower {
       outcomes_[op.op] = std::move(outcome);
       return;
     }
+    // Lists, integers, masks: nothing is told of any type.
+    if (rule.rule == AutocastRule::kPromote && !any_half && !any_float) return;
     switch (rule.rule) {
       case AutocastRule::kProduct:
         outcome.half = op.product = true;
@@ -224,7 +242,7 @@ class AutocastFollower {
         half_[OutputElements(*call, largest)] = true;
         break;
       case AutocastRule::kFloat:
-        if (any_half && !CastsInside(rule))
+        if (any_half && !NeedsNoCast(rule))
           outcome.casts.push_back({.elements = largest_half, .widens = true});
         half_[largest] = false;
         break;
@@ -241,7 +259,8 @@ class AutocastFollower {
       }
     }
     last_half_ = outcome.half;
-    if (rule.rule != AutocastRule::kPromote) op.casts = outcome.casts;
+    if (rule.rule != AutocastRule::kPromote && rule.inside != Inside::kForward)
+      op.casts = outcome.casts;
     outcomes_[op.op] = std::move(outcome);
   }
 

@@ -1,10 +1,12 @@
 // What PyTorch's autocast would do to each operator of a recorded float32 step: in which type it
 // computes, and which casts come before it.
 //
-// Tensors have no identity in a profile. Types are followed along the forward by the number of
-// elements: what was last written with as many elements is taken to be what is read. Backward
-// operators inherit from the forward operator of their sequence number. The lists of operators are
-// those of PyTorch's documentation ("CUDA Ops that can autocast to ...").
+// Tensors have no identity in a profile. Types are followed along the forward of each batch by the
+// number of elements: what was last written with as many elements is taken to be what is read; of a
+// number that none is known to have written, the operator before. Weights of products are float32,
+// and so is all that a batch begins with. Backward operators inherit from the forward operator of
+// their sequence number. The lists of operators are those of PyTorch's documentation ("CUDA Ops
+// that can autocast to ...").
 #pragma once
 
 #include <cstdint>
