@@ -187,8 +187,8 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   const double start =
       shares.convolution_start_us * kMicrosecond * (as_it_lies ? 1 : kReorderingKernels);
 
-  // A product [m, n] over k, on tiles that fit its narrow side; as it lies, one a sample. (Shapes
-  // of a convolution bound batch and groups: operator_cost.h.)
+  // A product [m, n] over k, on tiles that fit its narrow side; as it lies, one a sample. (Batch
+  // and groups are bounded where shapes are read: convolution_cost.cc.)
   const auto part = [&](double m, double n, double share) {
     double rate = rates->flops * share;
     if (n <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;

@@ -107,6 +107,18 @@ TEST(AmpTest, WhatABatchBeginsWithWasNotMadeByTheOneBefore) {
   EXPECT_EQ(InsertedUs(Layers(2), "amp:dtype=bf16").size(), 8u);
 }
 
+TEST(AmpTest, WhatCheckpointingRunsAgainIsAForwardWithCastsOfItsOwn) {
+  JobBuilder b;
+  b.Step();
+  b.Forward("aten::mm", "[[4096, 1024], [1024, 2048]]", 400, 1, kGemm);
+  b.Recomputed("aten::mm", "[[4096, 1024], [1024, 2048]]", 400, 1, kGemm);
+  const std::vector<double> times = InsertedUs(std::move(b), "amp:dtype=bf16");
+  ASSERT_EQ(times.size(), 4u);
+  // To 16 bits both times, not back.
+  EXPECT_EQ(times[2], times[0]);
+  EXPECT_EQ(times[3], times[1]);
+}
+
 /// Two convolutions of 64 images of 56 x 56 and of 28 x 28, with an operator between them.
 JobBuilder WithBetween(std::string_view op, std::string_view dims) {
   constexpr std::string_view kValues =

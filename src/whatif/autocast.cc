@@ -88,30 +88,43 @@ class AutocastFollower {
 
   std::vector<AutocastOperator> Follow() {
     CollectOperators();
-    bool forward = false;
+    Run run = Run::kOther;
     std::optional<std::int64_t> step;
     for (AutocastOperator& op : operators_) {
-      const HostContext& context = job_.ContextOf(op.tasks.front());
-      if (context.recomputed) {  // By checkpointing, within the backward.
-        Forward(op);
-        continue;
-      }
-      const bool was_forward = std::exchange(
-          forward, context.phase != Phase::kBackward && context.phase != Phase::kOptimizer);
-      const std::optional<std::int64_t> before =
+      const Run run_before = std::exchange(run, RunOf(job_.ContextOf(op.tasks.front())));
+      const std::optional<std::int64_t> step_before =
           std::exchange(step, job_.StepNumberOf(op.tasks.front()));
-      if (context.phase == Phase::kBackward) {
-        Backward(op);
-      } else if (forward) {
-        // What a batch begins with was not made by the one before.
-        if (!was_forward || before != step) Forget();
-        Forward(op);
+      switch (run) {
+        case Run::kForward:
+          // What a batch begins with was not made by the one before.
+          if (run != run_before || step != step_before) Forget();
+          Forward(op);
+          break;
+        case Run::kForwardAgain:
+          // What a block begins with was not made by the operator before.
+          if (run != run_before) last_half_ = false;
+          Forward(op);
+          break;
+        case Run::kBackward:
+          Backward(op);
+          break;
+        case Run::kOther:
+          break;
       }
     }
     return std::move(operators_);
   }
 
  private:
+  /// What operators belong to; kForwardAgain: run by checkpointing, within the backward.
+  enum class Run : std::uint8_t { kOther, kForward, kForwardAgain, kBackward };
+
+  static Run RunOf(const HostContext& context) {
+    if (context.recomputed) return Run::kForwardAgain;
+    if (context.phase == Phase::kBackward) return Run::kBackward;
+    return context.phase == Phase::kOptimizer ? Run::kOther : Run::kForward;
+  }
+
   /// Whether it reads and writes what it is given, forward and backward.
   bool NeedsNoCast(const NamedRule& rule) const {
     return rule.inside == Inside::kFromFloat16 && dtype_ == DType::kF16;
@@ -176,10 +189,9 @@ class AutocastFollower {
 
   /// Whether the first tensor of an operator is a table or fresh memory rather than what another
   /// operator made.
-  bool IsLookupOrFill(HostEventId op) const {
+  static bool IsLookupOrFill(std::string_view name) {
     constexpr std::array<std::string_view, 6> kParts = {"embedding", "::index", "::gather",
                                                         "fill_",     "zero_",   "::copy_"};
-    const std::string_view name = NameOfOperator(job_, op);
     return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
       return name.find(part) != std::string_view::npos;
     });
@@ -200,10 +212,13 @@ class AutocastFollower {
   void Forward(AutocastOperator& op) {
     const OperatorCall* call = job_.CallOf(op.op);
     if (!call) return;
+    const std::string_view name = NameOfOperator(job_, op.op);
+    const NamedRule& rule = RuleOf(name);
+    const bool product = rule.rule == AutocastRule::kProduct;
+    const bool batched = name.find("bmm") != std::string_view::npos;
+    const std::size_t activations = FirstOperand(name);
+    const bool made_first = !IsLookupOrFill(name);
     std::vector<Cast> floats;  // Of the float32 tensors among its inputs.
-    const std::size_t activations = FirstOperand(NameOfOperator(job_, op.op));
-    const bool batched = NameOfOperator(job_, op.op).find("bmm") != std::string_view::npos;
-    const bool product = RuleOf(NameOfOperator(job_, op.op)).rule == AutocastRule::kProduct;
     bool any_half = false, any_float = false, first = true;
     double largest = 0, largest_half = 0;
     for (std::size_t a = 0; a < call->args.size(); ++a) {
@@ -213,7 +228,7 @@ class AutocastFollower {
         const double elements = ElementsOf(tensor);
         largest = std::max(largest, elements);
         const bool weight = product && !batched && a != activations;
-        const bool made = product || (first && !IsLookupOrFill(op.op));
+        const bool made = product || (first && made_first);
         first = false;
         if (!weight && IsHalf(elements, made)) {
           any_half = true;
@@ -224,7 +239,6 @@ class AutocastFollower {
         }
       }
     }
-    const NamedRule& rule = RuleOf(NameOfOperator(job_, op.op));
     Outcome outcome;
     if (rule.rule == AutocastRule::kPromote && any_half && IsInsideProduct(op.op)) {
       // After the product, which has just made the largest.

@@ -86,6 +86,20 @@ class JobBuilder {
     return *this;
   }
 
+  /// An operator of the forward that checkpointing runs again, inside its node of the backward.
+  JobBuilder& Recomputed(std::string_view op, std::string_view dims, std::int64_t kernel_us,
+                         std::int64_t sequence, std::string_view kernel = kAdd) {
+    const std::int64_t begin = host_;
+    builder_
+        .Op("autograd::engine::evaluate_function: CheckpointFunctionBackward", kAutograd, begin, 14)
+        .Sequence(sequence)
+        .ForwardThread(1);
+    builder_.Op(op, kAutograd, begin + 1, 10).Sequence(sequence).Shapes(dims, TypesOf(dims));
+    Launch(kAutograd, begin + 3, kernel, kernel_us);
+    host_ += 16;
+    return *this;
+  }
+
   /// An operator of the update, inside the optimizer's range.
   ///
   /// @param range  "Optimizer.step#SGD.step"
