@@ -4,17 +4,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string_view>
 
 namespace headroom {
 namespace {
 
-constexpr double kFullSizeW = 200;
 constexpr double kTera = 1e12, kPerNs = 1e-9;
 
+/// Float32 operations a second of the ordinary lanes at the boost clock. By lanes and clock where
+/// both are known: a data sheet's peak may be that of other units.
+std::optional<double> LanePeak(const DeviceSpec& device) {
+  constexpr double kMultiplyAndAdd = 2, kMega = 1e6;
+  if (device.sm_count && device.fp32_lanes_per_sm && device.boost_clock_mhz) {
+    return kMultiplyAndAdd * *device.sm_count * *device.fp32_lanes_per_sm *
+           *device.boost_clock_mhz * kMega;
+  }
+  if (device.fp32_tflops) return *device.fp32_tflops * kTera;
+  return std::nullopt;
+}
+
+/// Joules of an operation where the card reaches both its power limit and its peak.
 std::optional<double> PowerPerPeak(const DeviceSpec& device) {
-  if (!device.tdp_w || !device.fp32_tflops) return std::nullopt;
-  return *device.tdp_w / *device.fp32_tflops;
+  const std::optional<double> peak = LanePeak(device);
+  if (!device.tdp_w || !peak) return std::nullopt;
+  return *device.tdp_w / *peak;
 }
 
 /// "12" of "12.0".
@@ -35,25 +49,51 @@ struct ArchitecturePower {
 /// What an operation takes on an architecture's full-size cards: power a peak.
 std::optional<ArchitecturePower> PowerOfArchitecture(const DeviceSpec& device,
                                                      const DeviceCatalog& catalog) {
-  double sum = 0, most = 0;
-  int count = 0;
+  // A chip sold with more or less memory is one.
+  std::set<double> powers;
   for (const DeviceSpec& other : catalog.devices()) {
     const std::optional<double> power = PowerPerPeak(other);
-    if (!power || *other.tdp_w < kFullSizeW || other.architecture != device.architecture ||
-        other.fp32_lanes_per_sm != device.fp32_lanes_per_sm || OtherMajor(other, device))
-      continue;
-    sum += std::log(*power);
-    most = std::max(most, *power);
-    ++count;
+    if (power && *other.tdp_w >= kFullSizeW && other.architecture == device.architecture &&
+        other.fp32_lanes_per_sm == device.fp32_lanes_per_sm && !OtherMajor(other, device))
+      powers.insert(*power);
   }
-  if (count == 0) return std::nullopt;
-  return ArchitecturePower{.usual = std::exp(sum / count), .most = most};
+  if (powers.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double power : powers) sum += std::log(power);
+  return ArchitecturePower{.usual = std::exp(sum / static_cast<double>(powers.size())),
+                           .most = *powers.rbegin()};
 }
 
-double BandwidthShare(const DeviceSpec& device, const KernelConstants& constants) {
+/// 1 up to kSmallW, 0 from kFullSizeW on, even in between by ratios.
+double Smallness(const DeviceSpec& device) {
+  if (!device.tdp_w) return 0;
+  return std::clamp(std::log(kFullSizeW / *device.tdp_w) / std::log(kFullSizeW / kSmallW), 0.0,
+                    1.0);
+}
+
+/// Of the peak, what products of the largest tiles reach at full power.
+double ReachOfProducts(const DeviceRates& rates, const KernelConstants& constants) {
+  double best = 0;
+  for (const auto* tiles : {&rates.library->single, &rates.library->batched}) {
+    for (const std::size_t tile : *tiles) best = std::max(best, constants.tiles[tile].efficiency);
+  }
+  return rates.issue_share * std::min(1.0, best);
+}
+
+/// @param smallness  DeviceRates::smallness
+double BandwidthShare(const DeviceSpec& device, double smallness,
+                      const KernelConstants& constants) {
   if (device.delivered_bandwidth_share) return *device.delivered_bandwidth_share;
   if (device.vendor == "AMD") return constants.amd;
-  return device.memory_type.starts_with("HBM") ? constants.hbm : constants.gddr;
+  if (device.memory_type.starts_with("HBM")) return constants.hbm;
+  return std::pow(constants.gddr, 1 - smallness) * std::pow(constants.gddr_small, smallness);
+}
+
+/// Of the multiprocessors, in GHz: where the data sheet gives no clock, by its peak.
+double ClockGhz(const DeviceSpec& device, const DeviceRates& rates) {
+  constexpr double kMhzPerGhz = 1e3, kMultiplyAndAdd = 2;
+  if (device.boost_clock_mhz) return *device.boost_clock_mhz / kMhzPerGhz;
+  return rates.flops_per_ns / (kMultiplyAndAdd * rates.processors * rates.lanes);
 }
 
 /// Of a figure that a device lacks: the least of those with its compute capability.
@@ -119,8 +159,11 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   constexpr double kLanesOfAllSlots = 128;
   if (device.vendor == "NVIDIA" && rates.lanes >= kLanesOfAllSlots && !rates.library->dual_issue)
     rates.issue_share = constants.issue_share;
-  rates.bytes_per_ns =
-      *device.memory_bandwidth_gbs * BandwidthShare(device, constants);  // GB/s are bytes a ns.
+  rates.smallness = Smallness(device);
+  rates.bytes_per_ns = *device.memory_bandwidth_gbs *
+                       BandwidthShare(device, rates.smallness, constants);  // GB/s are bytes a ns.
+  rates.cached_bytes_per_ns =
+      constants.l2_bytes_a_clock * rates.processors * ClockGhz(device, rates);
   const bool known_memory =
       device.memory_type.starts_with("HBM") || device.memory_type.starts_with("GDDR");
   if (!known_memory && !device.delivered_bandwidth_share) AlsoGuessed(rates, "memory_type");
@@ -131,17 +174,20 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
         device.vendor == "NVIDIA" ? constants.extrapolated_nvidia : constants.extrapolated_amd;
   }
   rates.untried_convolutions = rates.library->untried_convolutions;
-  rates.low_power = device.tdp_w && *device.tdp_w < kLowPowerW;
   if (power && full_size) {
-    const double share = rates.low_power
-                             ? std::pow(*power / full_size->most, constants.low_power)
-                             : std::pow(*power / full_size->usual, constants.full_power);
-    rates.sustained_share = std::min(1.0, share);
+    const double full = std::pow(*power / full_size->usual, constants.full_power);
+    const double small = std::pow(*power / full_size->most, constants.low_power);
+    // Weighted by logarithms, so that no watt more or less is a step.
+    const auto blend = [&](double of_full, double of_small) {
+      return std::min(1.0,
+                      std::pow(of_full, 1 - rates.smallness) * std::pow(of_small, rates.smallness));
+    };
+    rates.clock_share = blend(std::min(1.0, full), std::min(1.0, small));
+    // What a card draws all of its power for is no more than what products reach.
+    rates.sustained_share = rates.clock_share * ReachOfProducts(rates, constants);
   }
   return rates;
 }
-
-double TensorCoreSustainedShare(const DeviceRates& rates) { return rates.sustained_share; }
 
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
                       double evidence, const KernelConstants& constants) {
@@ -149,8 +195,10 @@ double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates
   const double profile = 1 - evidence;
   if (from.library != to.library) return profile * constants.residual_other[index];
   const std::string& capability = from.device->compute_capability;
+  // The same chip, or one like it: what its kernels do beyond the model they do there as well. Less
+  // than all of it would make every such GPU faster, or slower, than the one that was recorded.
   const bool twins = !capability.empty() && capability == to.device->compute_capability;
-  return profile * std::max(constants.residual_same[index], twins ? constants.residual_twin : 0);
+  return profile * (twins ? 1 : constants.residual_same[index]);
 }
 
 Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates) {
@@ -160,19 +208,20 @@ Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates) {
 ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
                    const KernelConstants& constants) {
   const auto index = static_cast<std::size_t>(work);
-  ErrorRange range = (rates.low_power ? constants.low_power_errors[index] : constants.errors[index])
+  ErrorRange range = constants.errors[index]
+                         .Towards(constants.low_power_errors[index], rates.smallness)
                          .Scaled(rates.error_scale);
   if (work == WorkClass::kConvolution && rates.untried_convolutions)
     range = range.Joined(constants.untried_convolution);
   // What a small card sustains depends on its minutes before, in which it was not measured.
-  if (rates.low_power) return range;
-  return range.Towards(constants.measured_errors[index], evidence);
+  return range.Towards(constants.measured_errors[index], evidence * (1 - rates.smallness));
 }
 
 ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,
                        const KernelConstants& constants) {
-  const ErrorRange range = (rates.low_power ? constants.low_power_step_error : constants.step_error)
-                               .Scaled(rates.error_scale);
+  const ErrorRange range =
+      constants.step_error.Towards(constants.low_power_step_error, rates.smallness)
+          .Scaled(rates.error_scale);
   const ErrorRange measured = range.Towards(constants.measured_step_error, evidence);
   return range.Joined(measured);  // Steps did not get better by it on every GPU.
 }

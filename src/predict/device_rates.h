@@ -23,9 +23,13 @@ struct DeviceRates {
   double l2_bytes = 0;
   double flops_per_ns = 0;     ///< Peak in float32, at the boost clock.
   double issue_share = 1;      ///< Of it, what issuing other instructions leaves to products.
-  double sustained_share = 1;  ///< Of that peak: what the power allows for long.
-  double bytes_per_ns = 0;     ///< Sustained by kernels that only move data.
-  bool low_power = false;      ///< A card of less than 100 W.
+  double sustained_share = 1;  ///< Of that peak: what the power allows products for long.
+  double clock_share = 1;   ///< Of the boost clock: the same. Other units than lanes have it too.
+  double bytes_per_ns = 0;  ///< Sustained by kernels that only move data.
+  double cached_bytes_per_ns = 0;  ///< The same from the L2.
+  /// 0 of a card that has the power for its clock (kFullSizeW), 1 of one that surely has not
+  /// (kSmallW).
+  double smallness = 0;
   /// By which ranges are wider: no GPU of the architecture had a part in the models.
   double error_scale = 1;
   /// Convolutions there have the range of those whose algorithm was chosen untried.
@@ -45,10 +49,6 @@ double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates
 /// wide.
 inline constexpr double kTensorCoreDoubt = 2;
 
-/// What of the peak of its tensor cores the power sustains: as much as of that in float32, for it
-/// is the clock that a card cannot hold.
-double TensorCoreSustainedShare(const DeviceRates& rates);
-
 /// What is known of a work on the device by what was measured there.
 Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates);
 
@@ -57,23 +57,30 @@ ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
                    const KernelConstants& constants);
 ErrorRange RangeOfStep(const DeviceRates& rates, double evidence, const KernelConstants& constants);
 
-/// Cards below this sustain what their power and cooling allow, not what their clock says.
-inline constexpr double kLowPowerW = 100;
+/// Cards of this power limit or less sustain what it and their cooling allow, not what their clock
+/// says ...
+inline constexpr double kSmallW = 75;
+/// ... and from this on, nearly that.
+inline constexpr double kFullSizeW = 200;
 
 /// The rates of a device.
 ///
-/// The power rule: an architecture's full-size cards (200 W or more) tell what an operation takes,
-/// W = the geometric mean of power / peak; a card with less power a peak than that sustains
-/// (power / peak / W) ^ e of its peak, e by kind of card. A card below 100 W is held against the
-/// most of them, not their mean: of those with less power a peak it is not known that they hold
-/// their own clock. Cards of another compute capability's major number (B200, RTX 5090) tell
-/// nothing of each other. It needs nothing that was measured on the card itself.
+/// The power rule: an architecture's full-size cards (kFullSizeW or more) tell what an operation
+/// takes, W = power / peak of their lanes; chips of the same figures count once. A full-size card
+/// with less power a peak than their geometric mean sustains (power / peak / W) ^ full_power of its
+/// peak. A small card (kSmallW or less) is held against the most of them, not their mean, of which
+/// less is not known to hold its own clock; and for its power that one computes no more than what
+/// its products reach: (power / peak / W) ^ low_power of that. Between the two, the shares are
+/// weighted by the logarithm of the power. Cards of another compute capability's major number
+/// (B200, RTX 5090) tell nothing of each other. It needs nothing that was measured on the card
+/// itself.
 ///
 /// A figure of the chip (lanes, threads, caches) that is missing is the least that devices of the
 /// same compute capability have, else a usual one; DeviceRates::guessed names it.
 ///
-/// Bandwidth: the share that kernels get by kind of memory, or what the vendor says that a stream
-/// gets (DeviceSpec::delivered_bandwidth_share).
+/// Bandwidth: the share that kernels get by kind of memory, or what a stream is said to get
+/// (DeviceSpec::delivered_bandwidth_share). That of the L2 goes with multiprocessors and their
+/// clock, whatever memory lies behind it.
 ///
 /// Fails (kUsage) where the device's file lacks a figure that nothing can stand in for, with its
 /// name, and for architectures whose kernels are not known.

@@ -23,7 +23,7 @@ struct Number {
 
 constexpr std::array kNumbers = {
     Number{"product", "hiding_warps", &KernelConstants::hiding_warps, 1e-3, 1e4},
-    Number{"product", "prologue", &KernelConstants::prologue, 1e-3, 1e4},
+    Number{"product", "ends_us", &KernelConstants::ends_us, 0, 1e4},
     Number{"product", "l2_share", &KernelConstants::l2_share, 1e-3, 1e4},
     Number{"product", "overlap", &KernelConstants::overlap, 1, 64},
     Number{"product", "split_us", &KernelConstants::split_us, 1e-3, 1e4},
@@ -31,17 +31,18 @@ constexpr std::array kNumbers = {
     Number{"power", "full_power", &KernelConstants::full_power, 0, 4},
     Number{"power", "low_power", &KernelConstants::low_power, 0, 4},
     Number{"convolution", "direct", &KernelConstants::direct, 1e-3, 1e4},
-    Number{"convolution", "direct_start", &KernelConstants::direct_start, 1e-3, 1e4},
+    Number{"convolution", "direct_ends_us", &KernelConstants::direct_ends_us, 0, 1e4},
     Number{"convolution", "winograd_fused", &KernelConstants::winograd_fused, 1e-3, 1e4},
-    Number{"convolution", "winograd_start", &KernelConstants::winograd_start, 1e-3, 1e4},
+    Number{"convolution", "winograd_ends_us", &KernelConstants::winograd_ends_us, 0, 1e4},
     Number{"convolution", "ampere_share", &KernelConstants::ampere_share, 0.1, 1.2},
     Number{"convolution", "winograd_product", &KernelConstants::winograd_product, 1e-3, 1e4},
     Number{"convolution", "winograd_bytes", &KernelConstants::winograd_bytes, 1e-3, 1e4},
     Number{"convolution", "winograd_filter", &KernelConstants::winograd_filter, 1e-3, 1e4},
     Number{"memory", "hbm", &KernelConstants::hbm, 0.05, 1},
     Number{"memory", "gddr", &KernelConstants::gddr, 0.05, 1},
+    Number{"memory", "gddr_small", &KernelConstants::gddr_small, 0.05, 1},
     Number{"memory", "amd", &KernelConstants::amd, 0.05, 1},
-    Number{"memory", "cached_rate", &KernelConstants::cached_rate, 1e-3, 1e4},
+    Number{"memory", "l2_bytes_a_clock", &KernelConstants::l2_bytes_a_clock, 1e-3, 1e4},
     Number{"memory", "row_fits", &KernelConstants::row_fits, 1e-3, 1e4},
     Number{"memory", "row_misses", &KernelConstants::row_misses, 1e-3, 1e4},
     Number{"memory", "row_l1_fits", &KernelConstants::row_l1_fits, 1e-3, 1e4},
@@ -324,9 +325,9 @@ class ConstantFile {
 
   Status ReadResiduals(const toml::table& root, KernelConstants& out) const {
     if (const toml::node* node = root.get("residual")) {
-      if (Status status = RefuseOtherKeys(*node, "[residual]",
-                                          {kClassNames[0], kClassNames[1], kClassNames[2],
-                                           kClassNames[3], kClassNames[4], "twin"});
+      if (Status status = RefuseOtherKeys(
+              *node, "[residual]",
+              {kClassNames[0], kClassNames[1], kClassNames[2], kClassNames[3], kClassNames[4]});
           !status.ok())
         return status;
     }
@@ -342,10 +343,6 @@ class ConstantFile {
       out.residual_same[i] = *same;
       out.residual_other[i] = *other;
     }
-    const std::optional<double> twin = NumberOf(root["residual"]["twin"]);
-    if (!twin || *twin < 0 || *twin > 1)
-      return Bad("twin of [residual] must be a share from 0 to 1");
-    out.residual_twin = *twin;
     return Status::Ok();
   }
 

@@ -73,7 +73,7 @@ struct KernelConstants {
 
   // Matrix products on vector units.
   double hiding_warps = 4;  ///< Warps a multiprocessor of 64 lanes needs for half of its rate.
-  double prologue = 16;     ///< Elements of k that the start and end of a tile are worth.
+  double ends_us = 6;       ///< What a multiprocessor full of tiles takes to start and to end.
   double l2_share = 0.5;    ///< Of the L2, what operands may fill before they are read again.
   double overlap = 4;  ///< Norm in which computing and reading add up: 1 their sum, 64 the longer.
   double split_us = 10;  ///< What a split along k costs beside its bytes.
@@ -81,23 +81,24 @@ struct KernelConstants {
   /// schedulers, so that loads and addresses cost arithmetic.
   double issue_share = 0.82;
   double full_power = 0.5;  ///< Exponent of the power rule for full-size cards ...
-  double low_power = 1;     ///< ... and for those of less than 100 W.
+  double low_power = 1;     ///< ... and for those of 75 W or less.
 
   // Convolutions on vector units.
-  double direct = 0.9;            ///< Of a full multiprocessor's peak, of an implicit product.
-  double direct_start = 32;       ///< Elements of the sum that its start and end are worth.
+  double direct = 0.9;        ///< Of a full multiprocessor's peak, of an implicit product.
+  double direct_ends_us = 6;  ///< What a multiprocessor full of blocks takes to start and to end.
   double winograd_fused = 0.85;   ///< Of that peak, of F(2x2, 3x3) in one kernel.
-  double winograd_start = 16;     ///< Channels that its start and end are worth.
+  double winograd_ends_us = 6;    ///< The same, of theirs.
   double ampere_share = 1;        ///< Of these two, what kernels of Ampere and later reach.
   double winograd_product = 0.8;  ///< Of a tile's efficiency, of the products of F(4x4, 3x3).
   double winograd_bytes = 0.8;    ///< Of the sustained bandwidth, its transformed images.
   double winograd_filter = 2;     ///< Times that transformed weights are moved.
 
   // Kernels bound by memory: share of the bandwidth.
-  double hbm = 0.88, gddr = 0.745, amd = 0.78;
-  double cached_rate = 2.5;  ///< Rate in the L2, in sustained bandwidths.
-  double row_fits = 0.4;     ///< Of the L2: rows at work that are all found there again ...
-  double row_misses = 1;     ///< ... and of which none is.
+  double hbm = 0.88, gddr = 0.85, amd = 0.78;
+  double gddr_small = 0.745;     ///< GDDR of cards of 75 W or less.
+  double l2_bytes_a_clock = 20;  ///< Of each multiprocessor.
+  double row_fits = 0.4;         ///< Of the L2: rows at work that are all found there again ...
+  double row_misses = 1;         ///< ... and of which none is.
   double row_l1_fits = 0.5, row_l1_misses = 1;  ///< The same of the L1.
   double row_hit = 0.2;    ///< What reading a row again in the L2 costs, of reading it.
   double row_overlap = 2;  ///< Norm in which reading rows and waiting for them add up.
@@ -119,7 +120,7 @@ struct KernelConstants {
   double energy_error = 0.1, energy_error_elsewhere = 0.2;  ///< Half-widths, as shares.
   std::string energy_gpu;  ///< Full name of the GPU whose counters these come from.
 
-  /// By class; second: of cards below 100 W.
+  /// By class; second: of cards of 75 W or less.
   std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
   /// Times as wide, on architectures that had no part, by vendor.
   double extrapolated_nvidia = 1, extrapolated_amd = 1;
@@ -136,7 +137,6 @@ struct KernelConstants {
   /// How much of what a profile says beyond the model is carried over, by class: to a GPU whose
   /// library runs the same kernels, and to another.
   std::array<double, kWorkClasses> residual_same{}, residual_other{};
-  double residual_twin = 0.8;  ///< The same, to a GPU of the same compute capability, at least.
 
   /// Those built into the program. A failure is a defect of the build.
   static Result<KernelConstants> LoadBuiltIn();

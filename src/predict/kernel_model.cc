@@ -32,8 +32,7 @@ std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const D
                            .dtype = dtype};
   const std::int64_t multiple = dtype == DType::kTF32 ? 4 : 8;  // Elements of 16 bytes.
   const GemmLayout layout = {.aligned = shape.k % multiple == 0 && shape.n % multiple == 0};
-  return NsOf(
-      TensorCoreGemmTime(shape, layout, dtype, *rates.device, TensorCoreSustainedShare(rates)));
+  return NsOf(TensorCoreGemmTime(shape, layout, dtype, *rates.device, rates.clock_share));
 }
 
 std::optional<double> TensorCoreNs(const ConvolutionWork& work, DType dtype,
@@ -49,8 +48,7 @@ std::optional<double> TensorCoreNs(const ConvolutionWork& work, DType dtype,
                                   .out = {out, out},
                                   .dtype = dtype};
   return NsOf(TensorCoreConvolutionTime(shape, dtype, *rates.device,
-                                        ActivationOrder::kChannelsFirst,
-                                        TensorCoreSustainedShare(rates)));
+                                        ActivationOrder::kChannelsFirst, rates.clock_share));
 }
 
 }  // namespace
@@ -108,7 +106,7 @@ std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rate
   if (const auto* rows = std::get_if<RowwiseWork>(&work.shape))
     return RowwiseNs(*rows, size, rates, constants) + start;
   if (const auto* pointwise = std::get_if<PointwiseWork>(&work.shape))
-    return PointwiseNs(*pointwise, rates, constants) + start * pointwise->kernels;
+    return PointwiseNs(*pointwise, rates) + start * pointwise->kernels;
   const auto* product = std::get_if<ProductWork>(&work.shape);
   const auto* convolution = std::get_if<ConvolutionWork>(&work.shape);
   if (!OnTensorCores(work.dtype) && work.dtype != DType::kF32) return std::nullopt;

@@ -128,7 +128,7 @@ TEST(KernelTable, WhatWasNotMeasuredIsPredictedByItsShape) {
   const DeviceRates here = RatesOfGpu("V100");
   const double host_ms = (constants.call_us - constants.start_us) / 1e3;
   const auto there = PredictOperators(operators, here, RatesOfGpu("T4"), constants);
-  EXPECT_NEAR(there[0]->mid, host_ms + 805.3 / (320 * constants.gddr), 0.02);
+  EXPECT_NEAR(there[0]->mid, host_ms + 805.3 / (320 * constants.gddr_small), 0.02);
   EXPECT_GT(there[1]->mid, 1.1 * there[0]->mid);
   const auto same = PredictOperators(operators, here, here, constants);
   EXPECT_NEAR(same[0]->mid, host_ms + 805.3 / here.bytes_per_ns, 0.02);

@@ -122,13 +122,13 @@ double Missed(double fill, double fits, double misses) {
 
 }  // namespace
 
-double PointwiseNs(const PointwiseWork& work, const DeviceRates& rates,
-                   const KernelConstants& constants) {
+double PointwiseNs(const PointwiseWork& work, const DeviceRates& rates) {
   // Half of an L2 holds what two kernels share, for both read and write there.
   const double fits = rates.l2_bytes / 2 / std::max(work.bytes, 1.0);
   constexpr double kGone = 0.3;  // Of twice that, nothing is left.
   const double cached = fits >= 1 ? 1 : std::max(0.0, (fits - kGone) / (1 - kGone));
-  return work.bytes / rates.bytes_per_ns * (1 - cached + cached / constants.cached_rate);
+  return work.bytes * ((1 - cached) / rates.bytes_per_ns +
+                       cached / std::max(rates.bytes_per_ns, rates.cached_bytes_per_ns));
 }
 
 double RowwiseNs(const RowwiseWork& work, double element_bytes, const DeviceRates& rates,

@@ -9,8 +9,7 @@ namespace headroom {
 
 /// Nanoseconds for bytes that are read or written once each. What fits the L2 was left there by
 /// the kernel before and comes from there.
-double PointwiseNs(const PointwiseWork& work, const DeviceRates& rates,
-                   const KernelConstants& constants);
+double PointwiseNs(const PointwiseWork& work, const DeviceRates& rates);
 
 /// Nanoseconds for rows that are read, reduced, and read again to be written. Rows of up to 1024
 /// elements of a softmax stay in registers (PyTorch's softmax_warp_forward); longer ones are read

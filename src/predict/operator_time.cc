@@ -87,7 +87,7 @@ std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
 std::optional<double> TensorCoreNs(const OperatorCall& call, const ShapedWork& shaped,
                                    const DeviceRates& rates) {
   const DType dtype = shaped.work.dtype;
-  const double sustained = TensorCoreSustainedShare(rates);
+  const double sustained = rates.clock_share;
   std::optional<DurationNs> time;
   if (const std::optional<GemmShape> product = GemmShapeOf(call)) {
     time = TensorCoreGemmTime(*product, LayoutOf(call, *product, dtype), dtype, *rates.device,
@@ -117,7 +117,7 @@ KernelWork MovedBytes(const OperatorCost& cost) {
 
 std::optional<double> RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rates,
                                  const KernelConstants& constants) {
-  const double memory = PointwiseNs({.bytes = cost.bytes}, rates, constants);
+  const double memory = PointwiseNs({.bytes = cost.bytes}, rates);
   const std::optional<double> peak = PeakOf(rates, dtype);
   // Without a peak, arithmetic is not free: nothing is known.
   if (!peak && cost.flops > 0) return std::nullopt;

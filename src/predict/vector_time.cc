@@ -25,8 +25,8 @@ struct Blocks {
   double threads = 0;     ///< Of a block.
   double registers = 0;   ///< Of a thread.
   double flops = 0;       ///< Of a block.
-  double ends = 0;        ///< What its start and end are worth, in FLOPs.
   double efficiency = 1;  ///< Share of the peak of a multiprocessor that is full of them.
+  double ends_ns = 0;     ///< What they take to start and to end on a multiprocessor.
 };
 
 /// How many of them a multiprocessor holds.
@@ -45,13 +45,12 @@ double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelCon
     return warps / (warps + half);
   };
   const double peak = rates.flops_per_ns / rates.processors;
-  const double block_ns =
-      (blocks.flops + blocks.ends) / (peak * blocks.efficiency * rates.issue_share);
+  const double block_ns = blocks.flops / (peak * blocks.efficiency * rates.issue_share);
   const double a_processor = blocks.count / rates.processors;
   const double rounds = std::floor(a_processor / resident);
   const double rest = std::ceil(a_processor - rounds * resident - 1e-9);
-  double compute = rounds * resident * block_ns;
-  if (rest > 0) compute += rest * block_ns * rate(resident) / rate(rest);
+  double compute = rounds * (resident * block_ns + blocks.ends_ns);
+  if (rest > 0) compute += rest * block_ns * rate(resident) / rate(rest) + blocks.ends_ns;
   // Power bounds the rate, whatever the clock could do.
   return std::max(compute,
                   blocks.count * blocks.flops / (rates.flops_per_ns * rates.sustained_share));
@@ -68,13 +67,12 @@ double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
   const double split = cut.split;
   const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
   const double step = 2 * tile.rows * tile.columns;  // FLOPs of an element of k.
-  const Blocks blocks = {
-      .count = work.batch * rows * columns * split,
-      .threads = tile.threads,
-      .registers = tile.registers,
-      .flops = step * work.k / split,
-      .ends = step * (std::ceil(work.k / split) - work.k / split + constants.prologue),
-      .efficiency = tile.efficiency * cut.share};
+  const Blocks blocks = {.count = work.batch * rows * columns * split,
+                         .threads = tile.threads,
+                         .registers = tile.registers,
+                         .flops = step * std::ceil(work.k / split),
+                         .efficiency = tile.efficiency * cut.share,
+                         .ends_ns = constants.ends_us * kNsPerUs};
   const double compute = ComputeNs(blocks, rates, constants);
 
   // Bytes: operands once, or again for each group of blocks at work where they exceed the L2.
@@ -145,8 +143,8 @@ double ImplicitProductNs(const ConvolutionWork& work, double outputs, double mov
         .threads = shape.threads,
         .registers = kRegisters,
         .flops = step * depth,
-        .ends = step * constants.direct_start,
-        .efficiency = constants.direct * LibraryShare(rates, constants)};
+        .efficiency = constants.direct * LibraryShare(rates, constants),
+        .ends_ns = constants.direct_ends_us * kNsPerUs};
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
   // Another kernel before it computes where each element of a sum lies.
@@ -174,8 +172,8 @@ double FusedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
                            .threads = kThreads,
                            .registers = kRegisters,
                            .flops = kStep * Unrolled(work.in_channels),
-                           .ends = kStep * constants.winograd_start,
-                           .efficiency = constants.winograd_fused * LibraryShare(rates, constants)};
+                           .efficiency = constants.winograd_fused * LibraryShare(rates, constants),
+                           .ends_ns = constants.winograd_ends_us * kNsPerUs};
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
   return Overlapped(best, moved_ns, constants.overlap) +
