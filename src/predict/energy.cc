@@ -1,8 +1,12 @@
 #include "predict/energy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +33,22 @@ std::map<std::string_view, Samples> SamplesOf(const TraceStore& store, std::stri
   return samples;
 }
 
+/// Names of the GPUs that run kernels from one moment to another, as counters name them. The
+/// recorder samples all GPUs that it sees, neighbours of the job's among them.
+std::set<std::string, std::less<>> WorkingGpus(const TraceStore& store, std::int64_t begin,
+                                               std::int64_t end) {
+  std::set<std::string, std::less<>> working;
+  const auto& tasks = store.gpu_tasks;
+  for (std::uint32_t row = 0; row < tasks.rows(); ++row) {
+    if (tasks.kind[row] != GpuTaskKind::kKernel) continue;
+    const GpuTaskId task(row);
+    if (tasks.start[row].ns() > end || store.TaskEnd(task).ns() < begin) continue;
+    const std::int64_t ordinal = store.devices.ordinal[store.DeviceOf(task).index()];
+    if (ordinal >= 0) working.insert(fmt::format("GPU {}", ordinal));
+  }
+  return working;
+}
+
 /// Those from one moment to another.
 Samples Within(const Samples& samples, std::int64_t begin, std::int64_t end) {
   Samples within;
@@ -37,14 +57,17 @@ Samples Within(const Samples& samples, std::int64_t begin, std::int64_t end) {
   return within;
 }
 
-/// Mean power of a counter of joules.
-double PowerOfCounter(const Samples& samples) {
+/// Mean power of a counter of joules; nullopt: it was reset.
+std::optional<double> PowerOfCounter(const Samples& samples) {
+  const auto falls = [](const auto& a, const auto& b) { return b.second < a.second; };
+  if (std::adjacent_find(samples.begin(), samples.end(), falls) != samples.end())
+    return std::nullopt;
   return (samples.back().second - samples.front().second) /
          (static_cast<double>(samples.back().first - samples.front().first) / kNsPerS);
 }
 
 /// Mean of samples of power, each stretch with the mean of its ends.
-double MeanPower(const Samples& samples) {
+std::optional<double> MeanPower(const Samples& samples) {
   double area = 0;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     area += (samples[i].second + samples[i - 1].second) / 2 *
@@ -108,25 +131,31 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
   const double step_s =
       static_cast<double>(end - begin) / kNsPerS / static_cast<double>(steps.size());
   constexpr double kCounterError = 0.03, kPowerError = 0.1;
+  using PowerOf = std::optional<double> (*)(const Samples&);
   struct Way {
     std::string_view counter;
     EnergySource source;
-    double (*power)(const Samples&);
+    PowerOf power;
     double error;
   };
+  const std::set<std::string, std::less<>> working = WorkingGpus(store, begin, end);
   for (const Way& way : {Way{"gpu_energy_j", EnergySource::kCounter, PowerOfCounter, kCounterError},
                          Way{"gpu_power_w", EnergySource::kPower, MeanPower, kPowerError}}) {
-    double power = 0;
-    bool found = false;
-    for (const auto& [gpu, samples] : SamplesOf(store, way.counter)) {
-      const Samples within = Within(samples, begin, end);
-      if (within.size() < 2 || within.back().first == within.front().first) continue;
-      power += way.power(within);
-      found = true;
+    std::map<std::string_view, Samples> samples = SamplesOf(store, way.counter);
+    // A trace that does not number its GPUs leaves open which of several are the job's.
+    if (!working.empty()) {
+      std::erase_if(samples, [&](const auto& gpu) { return !working.contains(gpu.first); });
     }
-    // A counter that was reset tells nothing.
-    if (found && power >= 0)
-      return StepEnergy{.joules = power * step_s, .error = way.error, .source = way.source};
+    if (samples.size() != std::max<std::size_t>(1, working.size())) continue;
+    std::optional<double> power = 0;
+    for (const auto& [gpu, all] : samples) {
+      const Samples within = Within(all, begin, end);
+      const bool enough = within.size() >= 2 && within.back().first > within.front().first;
+      const std::optional<double> of_gpu = enough ? way.power(within) : std::nullopt;
+      power = power && of_gpu ? std::optional(*power + *of_gpu) : std::nullopt;
+    }
+    if (power)
+      return StepEnergy{.joules = *power * step_s, .error = way.error, .source = way.source};
   }
   return std::nullopt;
 }

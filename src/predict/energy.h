@@ -62,8 +62,8 @@ struct StepEnergy {
 std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const DeviceRates& rates,
                                          const KernelConstants& constants);
 
-/// From the samples of `headroom record` over the recorded steps; nullopt: fewer than two samples
-/// within them.
+/// From the samples of `headroom record` over the recorded steps, of the GPUs that run kernels in
+/// them; nullopt: of one of these fewer than two samples, or a counter that was reset.
 ///
 /// @param steps  from the begin to the end of each
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "predict/test_devices.h"
@@ -37,9 +39,11 @@ std::vector<Interval> TwoSteps() {
   return {{TimeNs(0), TimeNs(1'000'000'000)}, {TimeNs(1'000'000'000), TimeNs(2'000'000'000)}};
 }
 
-TEST(Energy, TheCounterGoesBeforeSamplesOfPowerAndAllGpusCount) {
+TEST(Energy, TheCounterGoesBeforeSamplesOfPowerAndAllGpusOfTheJobCount) {
   StoreBuilder b;
-  for (const char* gpu : {"GPU 0", "GPU 1"}) {
+  for (const std::int64_t device : {0, 1}) {
+    const std::string gpu = "GPU " + std::to_string(device);
+    b.Kernel("k", 7, 100, 100).Device(device);
     b.Counter("gpu_energy_j", gpu, "J", 0, 1000).Counter("gpu_energy_j", gpu, "J", 2'000'000, 1600);
     b.Counter("gpu_power_w", gpu, "W", 0, 1).Counter("gpu_power_w", gpu, "W", 2'000'000, 1);
   }
@@ -47,6 +51,41 @@ TEST(Energy, TheCounterGoesBeforeSamplesOfPowerAndAllGpusCount) {
   ASSERT_TRUE(energy.has_value());
   EXPECT_EQ(energy->source, EnergySource::kCounter);
   EXPECT_NEAR(energy->joules, 600, kTolerance);
+}
+
+// Without CUDA_VISIBLE_DEVICES, the recorder samples the whole machine.
+TEST(Energy, NeighboursThatRunNoKernelOfTheJobDoNotCount) {
+  StoreBuilder b;
+  b.Kernel("k", 7, 100, 100).Device(1);
+  for (int device = 0; device < 8; ++device) {
+    b.Counter("gpu_energy_j", "GPU " + std::to_string(device), "J", 0, 1000);
+    b.Counter("gpu_energy_j", "GPU " + std::to_string(device), "J", 2'000'000, 1200 + device);
+  }
+  EXPECT_NEAR(MeasuredEnergy(*b.Build(), TwoSteps())->joules, 100.5, kTolerance);
+}
+
+TEST(Energy, WhichOfSeveralGpusAreTheJobsMustBeKnown) {
+  StoreBuilder unnumbered, unsampled;
+  unnumbered.Kernel("k", 7, 100, 100).Device(-1);
+  unsampled.Kernel("k", 7, 100, 100).Device(2);
+  for (StoreBuilder* b : {&unnumbered, &unsampled}) {
+    for (const char* gpu : {"GPU 0", "GPU 1"}) {
+      b->Counter("gpu_energy_j", gpu, "J", 0, 1000);
+      b->Counter("gpu_energy_j", gpu, "J", 2'000'000, 1600);
+    }
+    EXPECT_FALSE(MeasuredEnergy(*b->Build(), TwoSteps()).has_value());
+  }
+}
+
+TEST(Energy, GrowthOfOneCounterDoesNotHideTheResetOfAnother) {
+  StoreBuilder b;
+  for (const std::int64_t device : {0, 1}) b.Kernel("k", 7, 100, 100).Device(device);
+  b.Counter("gpu_energy_j", "GPU 0", "J", 0, 1000);
+  b.Counter("gpu_energy_j", "GPU 0", "J", 1'000'000, 5);
+  b.Counter("gpu_energy_j", "GPU 0", "J", 2'000'000, 305);
+  b.Counter("gpu_energy_j", "GPU 1", "J", 0, 0);
+  b.Counter("gpu_energy_j", "GPU 1", "J", 2'000'000, 5000);
+  EXPECT_FALSE(MeasuredEnergy(*b.Build(), TwoSteps()).has_value());
 }
 
 TEST(Energy, PowerIsIntegratedOverItsSamples) {
