@@ -81,6 +81,7 @@ class DeviceFile {
     if (status.ok())
       status = ReadText(table, "compute_capability", entry.spec.compute_capability, false);
     if (status.ok()) status = ReadText(table, "memory_type", entry.spec.memory_type, false);
+    if (status.ok()) status = ReadMemoryKind(table, entry.spec);
     if (status.ok()) status = ReadPatterns(table, entry);
     if (status.ok()) status = ReadFigures(table, entry.spec);
     if (status.ok()) status = RefuseOtherKeys(table);
@@ -103,6 +104,16 @@ class DeviceFile {
     const auto text = node->value_exact<std::string>();
     if (!text || text->empty()) return Bad(key, "must be a text in quotes, not empty", node);
     out = *text;
+    return Status::Ok();
+  }
+
+  Status ReadMemoryKind(const toml::table& table, DeviceSpec& spec) const {
+    constexpr std::string_view kKey = "memory_is_usable";
+    const toml::node* node = table.get(kKey);
+    if (node == nullptr) return Status::Ok();
+    const auto usable = node->value_exact<bool>();
+    if (!usable) return Bad(kKey, "must be true or false, without quotes", node);
+    spec.memory_is_usable = *usable;
     return Status::Ok();
   }
 
@@ -178,9 +189,9 @@ class DeviceFile {
   }
 
   Status RefuseOtherKeys(const toml::table& table) const {
-    constexpr std::array<std::string_view, 8> kKeys = {
-        "name",        "short_name", "vendor", "architecture", "compute_capability",
-        "memory_type", "match",      "figures"};
+    constexpr std::array<std::string_view, 9> kKeys = {
+        "name",        "short_name",       "vendor", "architecture", "compute_capability",
+        "memory_type", "memory_is_usable", "match",  "figures"};
     for (const auto& [key, value] : table) {
       if (std::find(kKeys.begin(), kKeys.end(), key.str()) == kKeys.end()) {
         return Bad(key.str(), "is not a known key; correct or remove it", &value);

@@ -37,11 +37,11 @@ struct DeviceSpec {
   std::optional<double> fp32_lanes_per_sm;
   std::optional<double> boost_clock_mhz;
   std::optional<double> base_clock_mhz;
-  /// What the driver reports, where the source is a device's properties. Where the source says
-  /// "nominal", no one has published that: the driver reports less, by about 1 % for HBM, and by 6
-  /// to 10 % for GDDR memory with ECC on (A10, A40, L4, T4, P4). Subtract that before saying that
-  /// something fits.
+  /// What the data sheet says, of which the driver reports less: by about 1 % for HBM, and by 6 to
+  /// 10 % for GDDR memory with ECC on (A10, A40, L4, T4, P4). Subtract that before saying that
+  /// something fits, unless `memory_is_usable`.
   std::optional<double> memory_bytes;
+  bool memory_is_usable = false;               ///< `memory_bytes` is what the driver reports.
   std::optional<double> memory_bandwidth_gbs;  ///< 1e9 bytes per second.
   std::optional<double> l2_bytes;
   std::optional<double> l3_bytes;  ///< Between L2 and memory: AMD's Infinity Cache.

@@ -168,6 +168,15 @@ TEST(ShippedDevices, FiguresAgreeWithEachOther) {
   }
 }
 
+// Predictions take off what a driver keeps, but not twice.
+TEST(ShippedDevices, MemoryIsUsableWhereTheDriverReportedIt) {
+  for (const DeviceSpec& d : ShippedCatalog().devices()) {
+    EXPECT_EQ(d.memory_is_usable,
+              d.SourceOf("memory_bytes").find("device properties") != std::string_view::npos)
+        << d.name;
+  }
+}
+
 TEST(ShippedDevices, HoldDenseTensorPeaks) {
   const DeviceSpec* h200 = ShippedCatalog().Find("H200");
   ASSERT_NE(h200, nullptr);
@@ -218,6 +227,7 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
       {"\"NVIDIA\"", "\"\"", "'vendor'"},
       {"'Test GPU v\\d'", "'('", "'match'"},
       {"['Test GPU v\\d']", "'Test'", "'match'"},
+      {"match", "memory_is_usable = 1\nmatch", "'memory_is_usable'"},
       {"tdp_w", "tdp", "'tdp'"},
       {"vendor =", "vender = \"x\"\nvendor =", "'vender'"},
       {"value = 10", "value = 0", "'tdp_w'"},

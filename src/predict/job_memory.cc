@@ -98,8 +98,7 @@ std::optional<double> UsableBytes(const DeviceSpec& device) {
   // Error correction takes a part of GDDR, which GeForce cards do without; of each memory, the
   // driver some.
   constexpr double kOfGddr = 0.92, kOfHbm = 0.99, kOfGeForce = 0.98;
-  if (device.SourceOf("memory_bytes").find("nominal") == std::string_view::npos)
-    return device.memory_bytes;
+  if (device.memory_is_usable) return device.memory_bytes;
   if (device.name.find("GeForce") != std::string::npos) return *device.memory_bytes * kOfGeForce;
   return *device.memory_bytes * (device.memory_type.starts_with("GDDR") ? kOfGddr : kOfHbm);
 }

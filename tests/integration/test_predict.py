@@ -407,6 +407,16 @@ class Devices(PredictTest):
         self.assertIn("l2_bytes", target["why"])
         self.assertIsNone(target["energy_joules"])
 
+    def test_the_memory_of_a_users_gpu_is_nominal_unless_its_file_says_otherwise(self):
+        figure = 'memory_bytes = { value = 25_769_803_776, unit = "B", source = "vendor\'s sheet: 24 GB" }\n'
+        sheet = DEVICE.replace("HBM2e", "GDDR6") + figure
+        for key, share in (("", 0.92), ("memory_is_usable = false\n", 0.92), ("memory_is_usable = true\n", 1)):
+            device = self.write("mine.toml", sheet.replace("match = []", key + "match = []"))
+            target = self.predict(GPU_BOUND, "--gpu", "mine", "--gpu-file", device)["targets"][0]
+            self.assertAlmostEqual(target["gpu_memory_bytes"] / 25_769_803_776, share, places=9, msg=key)
+        device = self.write("mine.toml", sheet.replace("match = []", 'memory_is_usable = "yes"\nmatch = []'))
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", device), 3, "memory_is_usable", "true or false")
+
     def test_a_users_gpu_changes_no_other(self):
         before = self.predict(GPU_BOUND, "--gpu", "A100-40")["targets"]
         added = self.write("mine.toml", DEVICE + 'tdp_w = { value = 700, unit = "W", source = "own" }\n')
