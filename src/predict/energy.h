@@ -26,8 +26,9 @@ struct StepActivity {
   };
 
   double step_ms = 0;
-  double busy_ms = 0;    ///< With a kernel or copy at work.
-  double active_ms = 0;  ///< What its work would take at full rate: arithmetic, then bytes.
+  double busy_ms = 0;  ///< With a kernel or copy at work.
+  /// What its work would take at full power: arithmetic at the rate that this allows, then bytes.
+  double active_ms = 0;
   std::array<Part, kGpuPhases> phases{};  ///< By GpuPhase; their sums are those above.
 };
 
@@ -56,9 +57,9 @@ struct StepEnergy {
 
 /// E = P * (idle * step + busy * busy_ms + (1 - idle - busy) * active_ms), at most P * step, with P
 /// the power limit of the data sheet: a GPU that waits takes `idle` of it, one that runs kernels
-/// `idle` + `busy`, one that runs them at full rate all. nullopt: its power is not known. Fitted to
-/// one H200 (26 jobs of four models, with one model left out: mean error 4.6 %, docs/accuracy.md);
-/// on another GPU never held against a measurement.
+/// `idle` + `busy`, one that runs them as fast as its power allows all. nullopt: its power is not
+/// known. Fitted to one H200 (26 jobs of four models, with one model left out: mean error 4.6 %,
+/// docs/accuracy.md); on another GPU never held against a measurement.
 std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const DeviceRates& rates,
                                          const KernelConstants& constants);
 

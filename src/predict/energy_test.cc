@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "predict/step_estimate.h"
 #include "predict/test_devices.h"
 #include "store/store_builder.h"
 
@@ -25,6 +26,21 @@ TEST(Energy, AGpuThatWaitsTakesTheIdleShareAndOneAtFullRateAll) {
   EXPECT_NEAR(joules(100, 0), 70 * (constants.energy_idle + constants.energy_busy), kTolerance);
   EXPECT_NEAR(joules(100, 100), 70, kTolerance);
   EXPECT_NEAR(joules(500, 500), 70, kTolerance) << "no more than the power limit";
+}
+
+// A card that its power slows down is at its limit.
+TEST(Energy, LargeProductsTakeAllThePowerOfASmallCard) {
+  OperatorList list;
+  list.works.push_back({.work = {.shape = ProductWork{.m = 8192, .k = 8192, .n = 8192}}});
+  for (const char* gpu : {"T4", "L4", "P4", "A100-80", "H200"}) {
+    const DeviceRates rates = RatesOfGpu(gpu);
+    const Result<StepEstimate> step = EstimateStep(list, rates, ShippedConstants());
+    ASSERT_TRUE(step.ok());
+    const double watts = ModelledEnergy(step.value().activity, rates, ShippedConstants())->joules *
+                         1e3 / step.value().step.mid;
+    EXPECT_GT(watts, 0.88 * *rates.device->tdp_w) << gpu;
+    EXPECT_LE(watts, *rates.device->tdp_w * (1 + kTolerance)) << gpu;
+  }
 }
 
 TEST(Energy, WithoutAPowerLimitThereIsNone) {

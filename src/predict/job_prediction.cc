@@ -281,7 +281,7 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
         phases[static_cast<std::size_t>(PhaseOf(job_.ContextOf(piece.tasks.front()).phase))];
     phase.busy += ns;
     const OperatorWork work = WorkOf(piece);
-    const std::optional<double> full = FullRateNs(work, target);
+    const std::optional<double> full = FullPowerNs(work, target);
     if (!full) continue;
     told += ns;
     active += std::min(ns, *full);

@@ -76,7 +76,14 @@ double Operations(const KernelWork& work) {
   return std::get<PointwiseWork>(work.shape).bytes;
 }
 
-double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
+namespace {
+
+/// Nanoseconds at the rates of the data sheet.
+struct FullRate {
+  double arithmetic = 0, bytes = 0;
+};
+
+FullRate FullRateOf(const KernelWork& work, const DeviceRates& rates) {
   const double size = BytesPerElement(work.dtype);
   double flops = Operations(work), bytes = 0;
   if (const auto* product = std::get_if<ProductWork>(&work.shape)) {
@@ -94,7 +101,20 @@ double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
       work.dtype == DType::kF32
           ? std::optional(rates.flops_per_ns * kNsPerS)
           : PeakFlopsPerSecond(*rates.device, work.dtype, TensorCoreUse::kYes);
-  return (peak ? flops / *peak * kNsPerS : 0) + bytes / *rates.device->memory_bandwidth_gbs;
+  return {.arithmetic = peak ? flops / *peak * kNsPerS : 0,
+          .bytes = bytes / *rates.device->memory_bandwidth_gbs};
+}
+
+}  // namespace
+
+double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
+  const FullRate full = FullRateOf(work, rates);
+  return full.arithmetic + full.bytes;
+}
+
+double FullPowerNs(const KernelWork& work, const DeviceRates& rates) {
+  const FullRate full = FullRateOf(work, rates);
+  return full.arithmetic / rates.sustained_share + full.bytes;
 }
 
 namespace {

@@ -25,4 +25,8 @@ std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
 /// arithmetic as the definition counts it.
 double FullRateNs(const KernelWork& work, const DeviceRates& rates);
 
+/// The same, arithmetic at the rate that the power allows for long: how much of its time a GPU
+/// draws all of its power.
+double FullPowerNs(const KernelWork& work, const DeviceRates& rates);
+
 }  // namespace headroom

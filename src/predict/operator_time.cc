@@ -139,11 +139,11 @@ bool IsModelled(const OperatorWork& work, DType dtype) {
 
 }  // namespace
 
-std::optional<double> FullRateNs(const OperatorWork& work, const DeviceRates& rates) {
+std::optional<double> FullPowerNs(const OperatorWork& work, const DeviceRates& rates) {
   if (work.cost == nullptr || !rates.device->memory_bandwidth_gbs) return std::nullopt;
   const std::optional<double> peak =
       PeakOf(rates, TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest)));
-  const double arithmetic = peak ? work.cost->flops / *peak * kNsPerS : 0;
+  const double arithmetic = peak ? work.cost->flops / (*peak * rates.sustained_share) * kNsPerS : 0;
   return arithmetic + work.cost->bytes / *rates.device->memory_bandwidth_gbs;
 }
 

@@ -39,8 +39,8 @@ bool HasOwnModel(const OperatorWork& work, const DeviceRates& rates);
 /// Whether it is a product, convolution or attention that runs on tensor cores there.
 bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates);
 
-/// Nanoseconds that its arithmetic and then its bytes would take at the rates of the data sheet:
-/// how much of its time a GPU draws full power. nullopt: its cost is not known.
-std::optional<double> FullRateNs(const OperatorWork& work, const DeviceRates& rates);
+/// Nanoseconds that its arithmetic, at the rate that the power allows for long, and then its bytes
+/// would take: how much of its time a GPU draws all of its power. nullopt: its cost is not known.
+std::optional<double> FullPowerNs(const OperatorWork& work, const DeviceRates& rates);
 
 }  // namespace headroom

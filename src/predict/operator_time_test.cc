@@ -94,6 +94,15 @@ TEST(OperatorTime, PowerBoundsArithmeticAndNotBytes) {
   EXPECT_NEAR(narrow.On(rates), narrow_before, 0.1 * narrow_before);
 }
 
+TEST(OperatorTime, FullPowerIsDrawnAtTheRateThatItAllows) {
+  const OperatorCost cost = {
+      .flops = 1e12, .family = WorkFamily::kMatmul, .math_dtype = DType::kF32};
+  const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
+  const DeviceRates t4 = RatesOfGpu("T4"), h200 = RatesOfGpu("H200");
+  EXPECT_NEAR(*FullPowerNs(work, t4), 1e12 / (8100 * t4.sustained_share), 1);
+  EXPECT_NEAR(*FullPowerNs(work, h200), 1e12 / 67000, 1) << "it holds its clock";
+}
+
 TEST(OperatorTime, TensorCoresAreNeverSlowerThanOtherUnits) {
   for (const char* gpu : {"RTX-4090", "L4", "A10", "H100"}) {
     const Convolution plain(3, 64, 1, 1, "float");

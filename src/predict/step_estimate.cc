@@ -30,7 +30,8 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
       convolutions += ms;
       measured_convolutions += evidence;
     }
-    const double active = std::min(*ns, FullRateNs(listed.work, rates)) * listed.repeats / kNsPerMs;
+    const double active =
+        std::min(*ns, FullPowerNs(listed.work, rates)) * listed.repeats / kNsPerMs;
     estimate.activity.active_ms += active;
     const GpuPhase phase =
         listed.phase == StepPhase::kForward ? GpuPhase::kForward : GpuPhase::kBackward;
