@@ -121,6 +121,22 @@ void StepEnergy::PartsLike(const StepEnergy& other) {
                  [&](double part) { return ratio * part; });
 }
 
+double MeasuredOverModel(const StepEnergy& measured, const StepEnergy& modelled) {
+  constexpr double kMost = 2;
+  if (modelled.joules <= 0) return 1;
+  return std::clamp(measured.joules / modelled.joules, 1 / kMost, kMost);
+}
+
+StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, double step_ms,
+                   const DeviceSpec& device) {
+  StepEnergy carried = modelled;
+  carried.joules *= measured_over_model;
+  if (device.tdp_w) carried.joules = std::min(carried.joules, *device.tdp_w * step_ms / kMsPerS);
+  carried.PartsLike(modelled);
+  carried.carried = measured_over_model;
+  return carried;
+}
+
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps) {
   if (steps.empty()) return std::nullopt;
   std::int64_t begin = INT64_MAX, end = INT64_MIN;
@@ -154,8 +170,11 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
       const std::optional<double> of_gpu = enough ? way.power(within) : std::nullopt;
       power = power && of_gpu ? std::optional(*power + *of_gpu) : std::nullopt;
     }
-    if (power)
-      return StepEnergy{.joules = *power * step_s, .error = way.error, .source = way.source};
+    if (power) {
+      return StepEnergy{.joules = *power / static_cast<double>(samples.size()) * step_s,
+                        .error = way.error,
+                        .source = way.source};
+    }
   }
   return std::nullopt;
 }

@@ -41,11 +41,14 @@ enum class EnergySource : std::uint8_t {
 /// "counter", "power", "model".
 std::string_view Name(EnergySource source);
 
-/// Joules of one step, of all its GPUs where they were measured, of one by the model.
+/// Joules of one step, of one GPU; of several that were measured, of each in the mean.
 struct StepEnergy {
   double joules = 0;
   double error = 0;  ///< Half-width, as a share: four of five lie within.
   EnergySource source = EnergySource::kModel;
+  /// MeasuredOverModel() of the recorded GPU, by which the model's figure was multiplied; nullopt:
+  /// it was not.
+  std::optional<double> carried = {};
   /// Parts of it, by the model's shares: what the phases' work takes, and what the GPU would draw
   /// in the same time if it waited.
   std::array<double, kGpuPhases> phase_joules{};
@@ -62,6 +65,14 @@ struct StepEnergy {
 /// docs/accuracy.md); on another GPU never held against a measurement.
 std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const DeviceRates& rates,
                                          const KernelConstants& constants);
+
+/// What the model is off by on the recorded GPU, to be carried over to others: half to twice.
+/// Beyond that it is no error of the model, but other work on the GPU, or counters of another one.
+double MeasuredOverModel(const StepEnergy& measured, const StepEnergy& modelled);
+
+/// The model's figure times that, but no more than the power limit allows in the step.
+StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, double step_ms,
+                   const DeviceSpec& device);
 
 /// From the samples of `headroom record` over the recorded steps, of the GPUs that run kernels in
 /// them; nullopt: of one of these fewer than two samples, or a counter that was reset.

@@ -60,13 +60,14 @@ TEST(Energy, TheCounterGoesBeforeSamplesOfPowerAndAllGpusOfTheJobCount) {
   for (const std::int64_t device : {0, 1}) {
     const std::string gpu = "GPU " + std::to_string(device);
     b.Kernel("k", 7, 100, 100).Device(device);
-    b.Counter("gpu_energy_j", gpu, "J", 0, 1000).Counter("gpu_energy_j", gpu, "J", 2'000'000, 1600);
+    b.Counter("gpu_energy_j", gpu, "J", 0, 1000);
+    b.Counter("gpu_energy_j", gpu, "J", 2'000'000, device == 0 ? 1600 : 2000);
     b.Counter("gpu_power_w", gpu, "W", 0, 1).Counter("gpu_power_w", gpu, "W", 2'000'000, 1);
   }
   const std::optional<StepEnergy> energy = MeasuredEnergy(*b.Build(), TwoSteps());
   ASSERT_TRUE(energy.has_value());
   EXPECT_EQ(energy->source, EnergySource::kCounter);
-  EXPECT_NEAR(energy->joules, 600, kTolerance);
+  EXPECT_NEAR(energy->joules, 400, kTolerance) << "of each GPU, in the mean";
 }
 
 // Without CUDA_VISIBLE_DEVICES, the recorder samples the whole machine.
@@ -113,6 +114,23 @@ TEST(Energy, PowerIsIntegratedOverItsSamples) {
   ASSERT_TRUE(energy.has_value());
   EXPECT_EQ(energy->source, EnergySource::kPower);
   EXPECT_NEAR(energy->joules, 250, kTolerance);
+}
+
+TEST(Energy, WhatTheModelIsOffByIsCarriedOverWithinBounds) {
+  const DeviceSpec& t4 = *RatesOfGpu("T4").device;  // 70 W.
+  const StepEnergy modelled = {
+      .joules = 2, .error = 0.5, .phase_joules = {1, 0.5}, .idle_joules = 0.5};
+  const double factor = MeasuredOverModel({.joules = 24}, {.joules = 20});
+  EXPECT_NEAR(factor, 1.2, kTolerance);
+  EXPECT_EQ(MeasuredOverModel({.joules = 90}, {.joules = 20}), 2)
+      << "more is no error of the model";
+  EXPECT_EQ(MeasuredOverModel({.joules = 1}, {.joules = 20}), 0.5);
+  const StepEnergy there = Carried(modelled, factor, 100, t4);
+  EXPECT_NEAR(there.joules, 2.4, kTolerance);
+  EXPECT_NEAR(there.phase_joules[0], 1.2, kTolerance);
+  EXPECT_EQ(there.carried, factor);
+  EXPECT_EQ(there.source, EnergySource::kModel);
+  EXPECT_NEAR(Carried(modelled, factor, 30, t4).joules, 2.1, kTolerance) << "the power limit";
 }
 
 TEST(Energy, TooFewSamplesOrACounterThatWasResetTellNothing) {

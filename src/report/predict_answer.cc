@@ -79,9 +79,12 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
   report.source_gpu = source.device->short_name;
   const std::optional<StepEnergy> modelled =
       ModelledEnergy(predictor.Predict(source, 1).activity, source, models.constants());
-  std::optional<StepEnergy> energy = MeasuredEnergy(job.store(), job.steps().spans);
-  if (energy && modelled) energy->PartsLike(*modelled);
-  if (!energy) energy = modelled;
+  std::optional<StepEnergy> measured = MeasuredEnergy(job.store(), job.steps().spans);
+  std::optional<double> measured_over_model;
+  if (measured && modelled) {
+    measured->PartsLike(*modelled);
+    measured_over_model = MeasuredOverModel(*measured, *modelled);
+  }
   // Where nothing marks the steps, the whole recording is one.
   const bool has_steps = job.steps().steps.source != StepSource::kNone;
   const std::optional<std::int64_t> samples =
@@ -102,7 +105,7 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
                           .step = step,
                           .host_ms = baseline.host_limit_ms,
                           .gpu_ms = baseline.gpu_limit_ms,
-                          .energy = energy,
+                          .energy = measured ? measured : modelled,
                           .samples = samples,
                           .steps_note = baseline.steps_note,
                           .ratio_only_share = predictor.ratio_only_share()};
@@ -121,7 +124,18 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
     const JobPrediction prediction = predictor.Predict(target, question.host_factor);
     const bool same = target.device->short_name == source.device->short_name;
     // The same GPU and host: the job as it was recorded, with the range that its baseline states.
-    const PredictedMs& taken = same && question.host_factor == 1 ? step : prediction.step;
+    const bool as_recorded = same && question.host_factor == 1;
+    const PredictedMs& taken = as_recorded ? step : prediction.step;
+    const std::optional<StepEnergy> energy =
+        as_recorded && measured
+            ? measured
+            : EnergyOn(target, prediction.activity, taken, models.constants(), measured_over_model);
+    std::string why = prediction.why;
+    if (energy && energy->carried) {
+      why += fmt::format(
+          "; energy is the model's times {:.2f}, what was measured on {} over the model",
+          *energy->carried, source.device->short_name);
+    }
     std::string doubt = same ? "" : models.WhyExtrapolated(target);
     if (!prediction.doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + prediction.doubt;
     report.targets.push_back(
@@ -132,12 +146,12 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
          .step = taken,
          .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
          .gpu_memory_bytes = UsableBytes(*target.device),
-         .energy = EnergyOn(target, prediction.activity, taken, models.constants()),
+         .energy = energy,
          .samples = samples,
          .measured_operators = target.correction ? target.correction->size() : 0,
          .measured_share = prediction.measured_share,
          .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
-         .why = prediction.why,
+         .why = std::move(why),
          .doubt = std::move(doubt)});
     if (question.batch_curve) {
       report.targets.back().batch_curve = CurveOnTarget(
@@ -149,8 +163,11 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
 }
 
 std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity& activity,
-                                   const PredictedMs& step, const KernelConstants& constants) {
+                                   const PredictedMs& step, const KernelConstants& constants,
+                                   std::optional<double> measured_over_model) {
   std::optional<StepEnergy> energy = ModelledEnergy(activity, rates, constants);
+  if (energy && measured_over_model)
+    energy = Carried(*energy, *measured_over_model, activity.step_ms, *rates.device);
   if (!energy || step.mid <= 0) return energy;
   // A step that takes longer takes more.
   const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);

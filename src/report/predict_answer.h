@@ -41,8 +41,12 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
                      const PredictQuestion& question, PredictReport& report);
 
 /// By the model, with what the step's own range adds to its error.
+///
+/// @param measured_over_model  MeasuredOverModel() of the recorded GPU; nullopt: nothing was
+///                             measured
 std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity& activity,
-                                   const PredictedMs& step, const KernelConstants& constants);
+                                   const PredictedMs& step, const KernelConstants& constants,
+                                   std::optional<double> measured_over_model = std::nullopt);
 
 /// Fills in which GPUs cannot be told apart.
 void FindTies(std::vector<PredictedTarget>& targets);

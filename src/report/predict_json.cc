@@ -27,6 +27,7 @@ void WriteEnergy(JsonWriter& json, const std::optional<StepEnergy>& energy,
   json.Key("energy_error_pct")
       .Number(energy ? std::optional(energy->error * kPercent) : std::nullopt);
   json.Key("energy_source").StringOrNull(energy ? Name(energy->source) : "");
+  json.Key("energy_carried").Number(energy ? energy->carried : std::nullopt);
   json.Key("energy_joules_per_sample")
       .Number(energy && samples ? std::optional(energy->joules / static_cast<double>(*samples))
                                 : std::nullopt);

@@ -242,6 +242,16 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
        {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
        {"J a step", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{t.energy ? EnergyText(*t.energy) : ""}; }}});
+  const auto carried = std::find_if(targets.begin(), targets.end(), [](const auto& target) {
+    return target.energy && target.energy->carried;
+  });
+  if (carried != targets.end()) {
+    page.Paragraph("  ",
+                   fmt::format("J a step where it was not measured: by the model, times {:.2f}, "
+                               "which is what was measured on the recorded GPU over the model.",
+                               *carried->energy->carried),
+                   Style::kPlain, Style::kDim);
+  }
   WriteGrouped(page, targets, &PredictedTarget::doubt);
   WriteCalibrated(page, targets);
   WriteTies(page, targets);

@@ -351,6 +351,38 @@ class MemoryTimelines(PredictTest):
         self.assertAlmostEqual(points[32]["memory_bytes"] / memory["recorded_peak_bytes"], 1, delta=0.03)
 
 
+class Energy(PredictTest):
+    def measured(self, watts):
+        """The sample with a counter of its GPU, and of a neighbour that does nothing of the job."""
+        with gzip.open(GPU_BOUND) as file:
+            trace = json.load(file)
+        kernels = [e for e in trace["traceEvents"] if e.get("cat") == "kernel"]
+        self.assertEqual({e["args"]["device"] for e in kernels}, {0})
+        first, last = min(e["ts"] for e in kernels), max(e["ts"] for e in kernels)
+        for part in range(-100, 1101):
+            at = first + (last - first) * part / 1000
+            values = {"GPU 0": watts * (at - first) / 1e6 + 1e6, "GPU 1": 500 * (at - first) / 1e6 + 1e6}
+            trace["traceEvents"] += [{"ph": "C", "name": "gpu_energy_j", "pid": 1, "ts": at, "args": {gpu: value}} for gpu, value in values.items()]
+        return self.write("measured.json", json.dumps(trace))
+
+    def test_what_was_measured_is_what_the_row_of_that_gpu_says(self):
+        plain = self.predict(GPU_BOUND, "--gpu", "H200,L4")
+        watts = 1.15 * plain["baseline"]["energy_joules"] / plain["baseline"]["step_ms"] * 1e3
+        result = self.predict(self.measured(watts), "--gpu", "H200,L4", "--total-steps", "1000")
+        base, (h200, l4), (_, l4_by_model) = result["baseline"], result["targets"], plain["targets"]
+        self.assertEqual((base["energy_source"], h200["energy_source"], l4["energy_source"]), ("counter", "counter", "model"))
+        for key in ("energy_joules", "energy_error_pct", "energy_carried", "energy_parts_joules"):
+            self.assertEqual(h200[key], base[key], key)
+        self.assertIsNone(base["energy_carried"])
+        self.assertAlmostEqual(base["energy_joules"] / plain["baseline"]["energy_joules"], l4["energy_carried"], places=6)
+        self.assertGreater(l4["energy_carried"], 1.1)
+        limit = 72 * l4["step_ms"]["mid"] / 1e3  # An L4's power.
+        self.assertAlmostEqual(l4["energy_joules"], min(limit, l4["energy_carried"] * l4_by_model["energy_joules"]), delta=0.01 * limit)
+        self.assertIn("measured on H200", l4["why"])
+        self.assertIsNone(l4_by_model["energy_carried"])
+        self.assertAlmostEqual(h200["co2_kg"] / l4["co2_kg"], h200["energy_joules"] / l4["energy_joules"], places=6)
+
+
 class Plans(PredictTest):
     def test_hours_money_and_co2(self):
         result = self.predict(GPU_BOUND, "--gpu", "A100-80,H200", "--total-steps", "1000000", "--prices", self.write("p.toml", PRICES),
