@@ -36,6 +36,11 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file) {
 
 Result<std::vector<InstancePrice>> LoadSamplePrices() { return ReadPrices(PriceFiles().front()); }
 
+std::int64_t InstancesFor(std::int64_t gpus, std::int64_t gpus_of_each) {
+  if (gpus == 1 && gpus_of_each > 1) return 0;
+  return (gpus + gpus_of_each - 1) / gpus_of_each;
+}
+
 void MarkBest(std::vector<DeploymentOption>& options) {
   const auto comparable = [](const DeploymentOption& a, const DeploymentOption& b) {
     return a.instance.currency == b.instance.currency;

@@ -31,10 +31,15 @@ Result<std::vector<InstancePrice>> LoadSamplePrices();
 /// A whole job on an instance.
 struct DeploymentOption {
   InstancePrice instance;
-  double hours = 0, money = 0;
+  std::int64_t instances = 1;   ///< As many as have all its GPUs.
+  double hours = 0, money = 0;  ///< Money is of all of them.
   bool cheapest = false, fastest = false;
   bool pareto = false;  ///< No other option is both cheaper and faster.
 };
+
+/// How many instances hold a job of so many GPUs. 0: they are not told, as the job has one GPU and
+/// each of them several, which would be paid for and idle.
+std::int64_t InstancesFor(std::int64_t gpus, std::int64_t gpus_of_each);
 
 /// Marks the best options, currency by currency: money in different ones cannot be compared.
 void MarkBest(std::vector<DeploymentOption>& options);

@@ -96,5 +96,15 @@ RC_GTEST_PROP(DeploymentProperty, ADamagedPriceListIsSoundOrAnErrorThatNamesIt, 
     RC_ASSERT(price.price_per_hour >= 0 && price.gpus >= 1 && price.currency.size() == 3);
 }
 
+TEST(Deployment, AJobTakesAsManyInstancesAsHoldItsGpus) {
+  EXPECT_EQ(InstancesFor(8, 1), 8);
+  EXPECT_EQ(InstancesFor(8, 4), 2);
+  EXPECT_EQ(InstancesFor(8, 8), 1);
+  EXPECT_EQ(InstancesFor(9, 8), 2);
+  EXPECT_EQ(InstancesFor(2, 8), 1) << "with six that are idle";
+  EXPECT_EQ(InstancesFor(1, 1), 1);
+  EXPECT_EQ(InstancesFor(1, 8), 0);
+}
+
 }  // namespace deployment_test
 }  // namespace headroom

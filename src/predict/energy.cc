@@ -33,16 +33,30 @@ std::map<std::string_view, Samples> SamplesOf(const TraceStore& store, std::stri
   return samples;
 }
 
+struct Moments {
+  std::int64_t begin = INT64_MAX, end = INT64_MIN;
+};
+
+/// From the first step's begin to the last one's end.
+Moments SpanOf(std::span<const Interval> steps) {
+  Moments span;
+  for (const Interval& step : steps) {
+    span.begin = std::min(span.begin, step.start.ns());
+    span.end = std::max(span.end, step.end.ns());
+  }
+  return span;
+}
+
 /// Names of the GPUs that run kernels from one moment to another, as counters name them. The
 /// recorder samples all GPUs that it sees, neighbours of the job's among them.
-std::set<std::string, std::less<>> WorkingGpus(const TraceStore& store, std::int64_t begin,
-                                               std::int64_t end) {
+std::set<std::string, std::less<>> NamesOfWorkingGpus(const TraceStore& store,
+                                                      const Moments& span) {
   std::set<std::string, std::less<>> working;
   const auto& tasks = store.gpu_tasks;
   for (std::uint32_t row = 0; row < tasks.rows(); ++row) {
     if (tasks.kind[row] != GpuTaskKind::kKernel) continue;
     const GpuTaskId task(row);
-    if (tasks.start[row].ns() > end || store.TaskEnd(task).ns() < begin) continue;
+    if (tasks.start[row].ns() > span.end || store.TaskEnd(task).ns() < span.begin) continue;
     const std::int64_t ordinal = store.devices.ordinal[store.DeviceOf(task).index()];
     if (ordinal >= 0) working.insert(fmt::format("GPU {}", ordinal));
   }
@@ -50,10 +64,11 @@ std::set<std::string, std::less<>> WorkingGpus(const TraceStore& store, std::int
 }
 
 /// Those from one moment to another.
-Samples Within(const Samples& samples, std::int64_t begin, std::int64_t end) {
+Samples Within(const Samples& samples, const Moments& span) {
   Samples within;
-  std::copy_if(samples.begin(), samples.end(), std::back_inserter(within),
-               [&](const auto& sample) { return sample.first >= begin && sample.first <= end; });
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(within), [&](const auto& sample) {
+    return sample.first >= span.begin && sample.first <= span.end;
+  });
   return within;
 }
 
@@ -114,11 +129,22 @@ std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const Dev
   return energy;
 }
 
+void StepEnergy::Times(double gpus) {
+  const StepEnergy of_one = *this;
+  joules *= gpus;
+  PartsLike(of_one);
+}
+
 void StepEnergy::PartsLike(const StepEnergy& other) {
   const double ratio = other.joules > 0 ? joules / other.joules : 0;
   idle_joules = ratio * other.idle_joules;
   std::transform(other.phase_joules.begin(), other.phase_joules.end(), phase_joules.begin(),
                  [&](double part) { return ratio * part; });
+}
+
+std::int64_t WorkingGpus(const TraceStore& store, std::span<const Interval> steps) {
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(NamesOfWorkingGpus(store, SpanOf(steps)).size()));
 }
 
 double MeasuredOverModel(const StepEnergy& measured, const StepEnergy& modelled) {
@@ -139,13 +165,9 @@ StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, doubl
 
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps) {
   if (steps.empty()) return std::nullopt;
-  std::int64_t begin = INT64_MAX, end = INT64_MIN;
-  for (const Interval& step : steps) {
-    begin = std::min(begin, step.start.ns());
-    end = std::max(end, step.end.ns());
-  }
+  const Moments span = SpanOf(steps);
   const double step_s =
-      static_cast<double>(end - begin) / kNsPerS / static_cast<double>(steps.size());
+      static_cast<double>(span.end - span.begin) / kNsPerS / static_cast<double>(steps.size());
   constexpr double kCounterError = 0.03, kPowerError = 0.1;
   using PowerOf = std::optional<double> (*)(const Samples&);
   struct Way {
@@ -154,7 +176,7 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
     PowerOf power;
     double error;
   };
-  const std::set<std::string, std::less<>> working = WorkingGpus(store, begin, end);
+  const std::set<std::string, std::less<>> working = NamesOfWorkingGpus(store, span);
   for (const Way& way : {Way{"gpu_energy_j", EnergySource::kCounter, PowerOfCounter, kCounterError},
                          Way{"gpu_power_w", EnergySource::kPower, MeanPower, kPowerError}}) {
     std::map<std::string_view, Samples> samples = SamplesOf(store, way.counter);
@@ -165,7 +187,7 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
     if (samples.size() != std::max<std::size_t>(1, working.size())) continue;
     std::optional<double> power = 0;
     for (const auto& [gpu, all] : samples) {
-      const Samples within = Within(all, begin, end);
+      const Samples within = Within(all, span);
       const bool enough = within.size() >= 2 && within.back().first > within.front().first;
       const std::optional<double> of_gpu = enough ? way.power(within) : std::nullopt;
       power = power && of_gpu ? std::optional(*power + *of_gpu) : std::nullopt;

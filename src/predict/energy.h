@@ -41,7 +41,7 @@ enum class EnergySource : std::uint8_t {
 /// "counter", "power", "model".
 std::string_view Name(EnergySource source);
 
-/// Joules of one step, of one GPU; of several that were measured, of each in the mean.
+/// Joules of one step: of one GPU, and of several that were measured their mean, until Times().
 struct StepEnergy {
   double joules = 0;
   double error = 0;  ///< Half-width, as a share: four of five lie within.
@@ -54,6 +54,8 @@ struct StepEnergy {
   std::array<double, kGpuPhases> phase_joules{};
   double idle_joules = 0;
 
+  /// Of so many GPUs that do the same.
+  void Times(double gpus);
   /// The same parts of another total.
   void PartsLike(const StepEnergy& other);
 };
@@ -73,6 +75,9 @@ double MeasuredOverModel(const StepEnergy& measured, const StepEnergy& modelled)
 /// The model's figure times that, but no more than the power limit allows in the step.
 StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, double step_ms,
                    const DeviceSpec& device);
+
+/// How many GPUs the trace has with kernels within its steps, by their numbers; at least 1.
+std::int64_t WorkingGpus(const TraceStore& store, std::span<const Interval> steps);
 
 /// From the samples of `headroom record` over the recorded steps, of the GPUs that run kernels in
 /// them; nullopt: of one of these fewer than two samples, or a counter that was reset.

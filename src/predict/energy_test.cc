@@ -79,6 +79,9 @@ TEST(Energy, NeighboursThatRunNoKernelOfTheJobDoNotCount) {
     b.Counter("gpu_energy_j", "GPU " + std::to_string(device), "J", 2'000'000, 1200 + device);
   }
   EXPECT_NEAR(MeasuredEnergy(*b.Build(), TwoSteps())->joules, 100.5, kTolerance);
+  EXPECT_EQ(WorkingGpus(*b.Build(), TwoSteps()), 1);
+  b.Kernel("k", 7, 100, 100).Device(3);
+  EXPECT_EQ(WorkingGpus(*b.Build(), TwoSteps()), 2);
 }
 
 TEST(Energy, WhichOfSeveralGpusAreTheJobsMustBeKnown) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "analysis/operator_costs.h"
@@ -273,9 +274,16 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
     double busy = 0, active = 0, told = 0;
   };
   std::array<PhaseTime, kGpuPhases> phases;
+  const TraceStore& store = job_.store();
+  std::set<DeviceId> devices;
   for (const Piece& piece : pieces_) {
     double ns = 0;
-    for (const TaskIndex task : piece.tasks) ns += static_cast<double>(plan.duration[task]);
+    for (const TaskIndex task : piece.tasks) {
+      ns += static_cast<double>(plan.duration[task]);
+      const GpuTaskId id(job_.graph().tasks[task].row);
+      if (store.gpu_tasks.kind[id.index()] == GpuTaskKind::kKernel)
+        devices.insert(store.DeviceOf(id));
+    }
     busy += ns;
     PhaseTime& phase =
         phases[static_cast<std::size_t>(PhaseOf(job_.ContextOf(piece.tasks.front()).phase))];
@@ -288,7 +296,9 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
     phase.told += ns;
     phase.active += std::min(ns, *full);
   }
-  const double steps = plan.shape->steps * kNsPerMs;
+  // Of one GPU, where the process uses several.
+  const double steps =
+      plan.shape->steps * kNsPerMs * static_cast<double>(std::max<std::size_t>(1, devices.size()));
   StepActivity activity{.step_ms = step_ms};
   // Tasks on several streams at once count once at most.
   activity.busy_ms = std::min(step_ms, busy / steps);

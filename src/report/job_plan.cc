@@ -141,18 +141,19 @@ void JobPlan::AddOptions(const DeviceCatalog& devices, std::size_t begin, std::s
     if (target.energy)
       target.co2_kg = Co2Kg(target.energy->joules * *report.total_steps, *grid_, pue_value_);
     for (const InstancePrice& price : prices_) {
-      // Of several GPUs, how they scale is not known here.
-      if (price.gpus != 1 || !target.fits.value_or(true) ||
+      const std::int64_t instances = InstancesFor(target.gpus, price.gpus);
+      if (instances == 0 || !target.fits.value_or(true) ||
           devices.Find(price.gpu)->short_name != target.gpu)
         continue;
-      const double money = *target.hours * price.price_per_hour;
+      const double money = *target.hours * price.price_per_hour * static_cast<double>(instances);
       // Of several currencies, in that of the first: they cannot be compared.
       const bool comparable = target.currency.empty() || target.currency == price.currency;
       if (comparable && (!target.money || money < *target.money)) {
         target.money = money;
         target.currency = price.currency;
       }
-      options.push_back({.instance = price, .hours = *target.hours, .money = money});
+      options.push_back(
+          {.instance = price, .instances = instances, .hours = *target.hours, .money = money});
       co2_kg.push_back(Co2AtInstance(target, price));
     }
   }

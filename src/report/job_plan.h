@@ -32,7 +32,8 @@ class JobPlan {
   explicit JobPlan(JobPlanQuestion question) : question_(std::move(question)) {}
 
   /// Fills in hours, money and CO2 of the targets, and all options; nothing where the job's length
-  /// was not given. Only options that the job fits count, and none of several GPUs.
+  /// was not given. Only options that the job fits count; each is as many instances as have all
+  /// GPUs of the job (InstancesFor()).
   Status Make(const DeviceCatalog& devices, PredictReport& report);
 
  private:

@@ -15,6 +15,7 @@
 #include "predict/job_memory.h"
 #include "predict/job_prediction.h"
 #include "predict/target_batch.h"
+#include "scale/recorded_collectives.h"
 #include "whatif/batch_curve.h"
 
 namespace headroom {
@@ -36,6 +37,19 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
     targets[i].fits = fits[i].fits;
     targets[i].largest_batch = fits[i].samples;
   }
+}
+
+/// Of the whole job: as many as it has ranks, or as many as one rank uses.
+std::int64_t GpusOf(const Job& job) {
+  const std::int64_t ranks =
+      std::max(job.store().metadata.world_size.value_or(1), RecordedGpus(job).value_or(1));
+  return std::max(ranks, WorkingGpus(job.store(), job.steps().spans));
+}
+
+/// What one GPU takes, of all of the job's: each is taken to do as the recorded one.
+std::optional<StepEnergy> OfAll(std::optional<StepEnergy> energy, std::int64_t gpus) {
+  if (energy) energy->Times(static_cast<double>(gpus));
+  return energy;
 }
 
 }  // namespace
@@ -74,6 +88,7 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
                      const DeviceRates& source, std::span<const DeviceRates> targets,
                      const PredictQuestion& question, PredictReport& report) {
   JobPredictor predictor(job, source, models.constants());
+  const std::int64_t gpus = GpusOf(job);
   const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
                             baseline.corrected.high};
   report.source_gpu = source.device->short_name;
@@ -105,7 +120,8 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
                           .step = step,
                           .host_ms = baseline.host_limit_ms,
                           .gpu_ms = baseline.gpu_limit_ms,
-                          .energy = measured ? measured : modelled,
+                          .gpus = gpus,
+                          .energy = OfAll(measured ? measured : modelled, gpus),
                           .samples = samples,
                           .steps_note = baseline.steps_note,
                           .ratio_only_share = predictor.ratio_only_share()};
@@ -146,7 +162,8 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
          .step = taken,
          .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
          .gpu_memory_bytes = UsableBytes(*target.device),
-         .energy = energy,
+         .gpus = gpus,
+         .energy = OfAll(energy, gpus),
          .samples = samples,
          .measured_operators = target.correction ? target.correction->size() : 0,
          .measured_share = prediction.measured_share,

@@ -20,7 +20,7 @@ void WriteRange(JsonWriter& json, const PredictedMs& ms) {
   json.EndObject();
 }
 
-void WriteEnergy(JsonWriter& json, const std::optional<StepEnergy>& energy,
+void WriteEnergy(JsonWriter& json, const std::optional<StepEnergy>& energy, std::int64_t gpus,
                  std::optional<std::int64_t> samples) {
   constexpr double kPercent = 100;
   json.Key("energy_joules").Number(energy ? std::optional(energy->joules) : std::nullopt);
@@ -29,8 +29,9 @@ void WriteEnergy(JsonWriter& json, const std::optional<StepEnergy>& energy,
   json.Key("energy_source").StringOrNull(energy ? Name(energy->source) : "");
   json.Key("energy_carried").Number(energy ? energy->carried : std::nullopt);
   json.Key("energy_joules_per_sample")
-      .Number(energy && samples ? std::optional(energy->joules / static_cast<double>(*samples))
-                                : std::nullopt);
+      .Number(energy && samples
+                  ? std::optional(energy->joules / static_cast<double>(*samples * gpus))
+                  : std::nullopt);
   json.Key("energy_parts_joules");
   if (!energy || energy->idle_joules <= 0) {
     json.Null();
@@ -52,6 +53,7 @@ void WriteOption(JsonWriter& json, const PlannedOption& planned) {
   json.Key("region").String(option.instance.region);
   json.Key("gpu").String(option.instance.gpu);
   json.Key("gpus").Integer(option.instance.gpus);
+  json.Key("instances").Integer(option.instances);
   json.Key("price_per_hour").Number(option.instance.price_per_hour);
   json.Key("currency").String(option.instance.currency);
   json.Key("date").String(option.instance.date);
@@ -137,7 +139,8 @@ void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("step_high_ms").Number(baseline.step.high);
   json.Key("host_limit_ms").Number(baseline.host_ms);
   json.Key("gpu_limit_ms").Number(baseline.gpu_ms);
-  WriteEnergy(json, baseline.energy, baseline.samples);
+  json.Key("gpus").Integer(baseline.gpus);
+  WriteEnergy(json, baseline.energy, baseline.gpus, baseline.samples);
   WriteMemory(json, baseline);
   json.Key("no_memory").StringOrNull(baseline.no_memory);
   json.Key("steps_note").StringOrNull(baseline.steps_note);
@@ -188,7 +191,8 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
     json.Null();
   }
   json.Key("gpu_memory_bytes").Number(target.gpu_memory_bytes);
-  WriteEnergy(json, target.energy, target.samples);
+  json.Key("gpus").Integer(target.gpus);
+  WriteEnergy(json, target.energy, target.gpus, target.samples);
   json.Key("hours").Number(target.hours);
   json.Key("money").Number(target.money);
   json.Key("currency").StringOrNull(target.currency);

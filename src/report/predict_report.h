@@ -19,12 +19,13 @@ namespace headroom {
 /// The job as it was recorded.
 struct PredictBaseline {
   std::string trace;
-  std::string gpu = {};  ///< Short name of the one that it was recorded on.
-  PredictedMs step;      ///< Without the profiler.
-  double host_ms = 0;    ///< Step were every GPU task done in no time.
-  double gpu_ms = 0;     ///< Step were the host infinitely fast.
-  std::optional<StepEnergy> energy = {};
-  std::optional<std::int64_t> samples = {};  ///< A step; none: not told.
+  std::string gpu = {};                      ///< Short name of the one that it was recorded on.
+  PredictedMs step;                          ///< Without the profiler.
+  double host_ms = 0;                        ///< Step were every GPU task done in no time.
+  double gpu_ms = 0;                         ///< Step were the host infinitely fast.
+  std::int64_t gpus = 1;                     ///< Of the whole job, of which the trace is one rank.
+  std::optional<StepEnergy> energy = {};     ///< Of all of them.
+  std::optional<std::int64_t> samples = {};  ///< A step of the rank; none: not told.
   std::optional<JobMemory> memory = {};
   std::string no_memory = {};   ///< Why it is not known.
   std::string steps_note = {};  ///< What one should know of the recorded steps; empty: nothing.
@@ -40,8 +41,9 @@ struct PredictedTarget {
   std::optional<double> speedup = {};
   std::optional<std::array<double, 3>> phases_ms = {};  ///< Of a list, by StepPhase.
   std::optional<double> gpu_memory_bytes = {};
-  std::optional<StepEnergy> energy = {};     ///< Of a step.
-  std::optional<std::int64_t> samples = {};  ///< A step; none: not told.
+  std::int64_t gpus = 1;                     ///< So many such GPUs the job takes.
+  std::optional<StepEnergy> energy = {};     ///< Of a step, of all of them.
+  std::optional<std::int64_t> samples = {};  ///< A step of one rank; none: not told.
   std::optional<double> hours = {};          ///< Of the whole job, as are money and CO2.
   std::optional<double> co2_kg = {};
   std::optional<double> money = {};  ///< On the cheapest instance that is listed.

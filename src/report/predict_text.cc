@@ -65,7 +65,7 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   page.Paragraph("  Sharded   ", text + " GPUs (ZeRO)", Style::kBold);
 }
 
-void WriteEnergyParts(TextPage& page, const StepEnergy& energy,
+void WriteEnergyParts(TextPage& page, const StepEnergy& energy, std::int64_t gpus,
                       std::optional<std::int64_t> samples) {
   if (energy.idle_joules <= 0) return;
   std::string text = fmt::format(
@@ -74,7 +74,8 @@ void WriteEnergyParts(TextPage& page, const StepEnergy& energy,
       energy.phase_joules[0], energy.phase_joules[1], energy.phase_joules[2],
       energy.phase_joules[3], energy.idle_joules);
   if (samples)
-    text += fmt::format("; {:.3g} J a sample", energy.joules / static_cast<double>(*samples));
+    text +=
+        fmt::format("; {:.3g} J a sample", energy.joules / static_cast<double>(*samples * gpus));
   page.Paragraph("            ", text, Style::kBold);
 }
 
@@ -90,6 +91,14 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
                  fmt::format("the host alone needs {}, the GPU alone {}", Ms(baseline.host_ms),
                              Ms(baseline.gpu_ms)),
                  Style::kBold);
+  if (baseline.gpus > 1) {
+    page.Paragraph(
+        "  Job       ",
+        fmt::format("on {} GPUs, each of which is taken to do what the recorded one does: "
+                    "energy, money and CO2 are of all",
+                    baseline.gpus),
+        Style::kBold);
+  }
   if (baseline.energy) {
     page.Paragraph("  Energy    ",
                    fmt::format("{:.3g} J a step, within {:.0f} % ({})", baseline.energy->joules,
@@ -100,7 +109,7 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
                                    ? "measured by the GPU's energy counter"
                                    : "measured as power, integrated"),
                    Style::kBold);
-    WriteEnergyParts(page, *baseline.energy, baseline.samples);
+    WriteEnergyParts(page, *baseline.energy, baseline.gpus, baseline.samples);
   }
   WriteMemory(page, baseline);
   if (baseline.ratio_only_share > 0) {
@@ -163,11 +172,16 @@ void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
   }
 }
 
+/// "A100-80", or of several "8 x A100-80".
+std::string Times(std::int64_t count, std::string_view what) {
+  return count == 1 ? std::string(what) : fmt::format("{} x {}", count, what);
+}
+
 void WriteJobs(TextPage& page, const std::vector<PredictedTarget>& targets) {
   page.Heading("The whole job", "", Style::kDim);
   WriteTable<PredictedTarget>(
       page, targets,
-      {{"GPU", Kind::kText, [](const PredictedTarget& t) { return Span{t.gpu}; }},
+      {{"GPU", Kind::kText, [](const PredictedTarget& t) { return Span{Times(t.gpus, t.gpu)}; }},
        {"hours", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{Optional(t.hours, "{:.1f}")}; }},
        {"cheapest instance", Kind::kNumber,
@@ -282,13 +296,15 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
       page, report.options,
       {{"instance", Kind::kName,
         [](const PlannedOption& o) {
-          return Span{fmt::format("{} {}, {}", o.option.instance.provider,
-                                  o.option.instance.instance, o.option.instance.region)};
+          const InstancePrice& instance = o.option.instance;
+          return Span{Times(o.option.instances, fmt::format("{} {}, {}", instance.provider,
+                                                            instance.instance, instance.region))};
         }},
        {"GPU", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.gpu}; }},
        {"an hour", Kind::kNumber,
         [](const PlannedOption& o) {
-          return Span{fmt::format("{:.2f}", o.option.instance.price_per_hour)};
+          return Span{fmt::format("{:.2f}", static_cast<double>(o.option.instances) *
+                                                o.option.instance.price_per_hour)};
         }},
        {"hours", Kind::kNumber,
         [](const PlannedOption& o) { return Span{fmt::format("{:.1f}", o.option.hours)}; }},
@@ -305,6 +321,15 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
           if (o.option.fastest) best += best.empty() ? "fastest" : ", fastest";
           return Span{best.empty() && o.option.pareto ? "trade-off" : best, Style::kGood};
         }}});
+  const bool spread =
+      std::any_of(report.options.begin(), report.options.end(),
+                  [](const PlannedOption& planned) { return planned.option.instances > 1; });
+  if (spread) {
+    page.Paragraph("  ",
+                   "Exchanges between GPUs are taken as recorded, also across several instances, "
+                   "whose network may be slower: headroom scale tells of networks.",
+                   Style::kPlain, Style::kDim);
+  }
   page.Paragraph("  Prices    ", report.prices, Style::kBold, Style::kDim);
 }
 

@@ -398,6 +398,42 @@ class Plans(PredictTest):
         grams = float(result["carbon"].split("(")[1].split()[0])
         self.assertAlmostEqual(a100["co2_kg"], a100["energy_joules"] * 1e6 / 3.6e6 * 1.1 * grams / 1e3, delta=0.02 * a100["co2_kg"])
 
+    def test_one_rank_is_not_the_whole_job(self):
+        with gzip.open(GPU_BOUND) as file:
+            trace = json.load(file)
+        prices = self.write("p.toml", "".join(
+            PRICES.replace('"one"', f'"of {gpus}"').replace("gpus = 1", f"gpus = {gpus}").replace("3.0", str(price))
+            for gpus, price in ((1, 3.0), (4, 11), (16, 50))))
+        args = ("--gpu", "A100-80", "--total-steps", "1000000", "--prices", prices)
+        one = self.predict(GPU_BOUND, *args)
+        trace["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 8}
+        path = self.write("rank0.json", json.dumps(trace))
+        eight = self.predict(path, *args)
+        alone, all_ranks = one["targets"][0], eight["targets"][0]
+        self.assertEqual((alone["gpus"], all_ranks["gpus"], eight["baseline"]["gpus"]), (1, 8, 8))
+        self.assertEqual(all_ranks["hours"], alone["hours"])
+        for key in ("energy_joules", "co2_kg"):
+            self.assertAlmostEqual(all_ranks[key], 8 * alone[key], delta=1e-6 * all_ranks[key], msg=key)
+        self.assertAlmostEqual(all_ranks["energy_joules_per_sample"], alone["energy_joules_per_sample"], places=9)
+        self.assertAlmostEqual(sum(all_ranks["energy_parts_joules"].values()) / all_ranks["energy_joules"], 1, places=6)
+        self.assertEqual([(o["instance"], o["instances"]) for o in one["options"]], [("of 1", 1)])
+        self.assertEqual([(o["instance"], o["instances"], o["cheapest"]) for o in eight["options"]],
+                         [("of 4", 2, True), ("of 1", 8, False), ("of 16", 1, False)])
+        self.assertEqual([round(o["money"] / o["hours"], 6) for o in eight["options"]], [22, 24, 50])
+        self.assertAlmostEqual(all_ranks["money"], 22 * all_ranks["hours"])
+        text = support.headroom("predict", path, *args, environment={"LC_ALL": "C.UTF-8"}).text
+        self.assert_readable_text(text, args)
+        for part in ("on 8 GPUs", "8 x A100-80", "2 x here of 4"):
+            self.assertIn(part, text)
+
+    def test_public_traces_of_one_rank_are_priced_as_their_job(self):
+        for name, gpus in (("tracelens__mi300__resnet_act_checkpoint", 8), ("hta__nccl_parser_config__nccl_data", 2)):
+            trace = support.data_file(f"public-traces/{name}.json.gz")
+            result = self.predict(trace, "--gpu", "A100-80", "--total-steps", "100000")
+            self.assertEqual(result["targets"][0]["gpus"], gpus, name)
+            for option in result["options"]:
+                self.assertGreaterEqual(option["instances"] * option["gpus"], gpus, name)
+
     def test_an_instance_has_the_grid_of_its_own_region(self):
         def co2(region, *flags):
             prices = self.write("p.toml", PRICES.replace('region = "r"', f'region = "{region}"'))
