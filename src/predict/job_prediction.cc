@@ -39,6 +39,13 @@ GpuPhase PhaseOf(Phase phase) {
   }
 }
 
+/// Whether the job has switched PyTorch's default off, which runs convolutions in float32 in TF32
+/// where the GPU can: the last argument of these operators.
+bool ForbidsTf32(const OperatorCall& call) {
+  return call.name.starts_with("aten::cudnn_convolution") && !call.args.empty() &&
+         call.args.back().concrete == "False";
+}
+
 bool IsBusCopy(CopyKind copy) {
   return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
 }
@@ -54,6 +61,12 @@ JobPredictor::JobPredictor(const Job& job, const DeviceRates& source,
   untried_ = std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
     return piece.call && IsUntriedConvolution(*piece.call);
   });
+  // On a GPU with TF32, kernels show whether they run in it.
+  const bool shows = source.device->vendor == "NVIDIA" && source.device->tf32_tensor_tflops;
+  const bool forbidden = std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+    return piece.call && ForbidsTf32(*piece.call);
+  });
+  for (Piece& piece : pieces_) piece.allows_tf32 = !shows && !forbidden;
 }
 
 void JobPredictor::Add(Piece piece, TaskIndex task) {
@@ -169,8 +182,10 @@ double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
 }
 
 OperatorWork JobPredictor::WorkOf(const Piece& piece) const {
-  return {
-      .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
+  return {.call = piece.call ? &*piece.call : nullptr,
+          .cost = piece.cost,
+          .longest = piece.longest,
+          .allows_tf32 = piece.allows_tf32};
 }
 
 double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) const {
@@ -368,8 +383,37 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const Plan& plan,
   return errors;
 }
 
+bool JobPredictor::RunsInTf32ByDefault(const Piece& piece, const DeviceRates& target) const {
+  if (!piece.allows_tf32 || piece.work_class != WorkClass::kConvolution) return false;
+  OperatorWork in_float32 = WorkOf(piece);
+  in_float32.allows_tf32 = false;
+  return RunsOnTensorCores(WorkOf(piece), target) && !RunsOnTensorCores(in_float32, target);
+}
+
+double JobPredictor::Float32OverDefault(const Plan& plan, const DeviceRates& target) const {
+  double all = 0, in_float32 = 0;
+  for (const Piece& piece : pieces_) {
+    if (piece.work_class != WorkClass::kConvolution) continue;
+    double ns = 0;
+    for (const TaskIndex task : piece.tasks) ns += static_cast<double>(plan.duration[task]);
+    all += ns;
+    double ratio = 1;
+    if (RunsInTf32ByDefault(piece, target)) {
+      Piece plain = piece;
+      plain.allows_tf32 = false;
+      ratio = FactorOf(plain, target) / FactorOf(piece, target);
+    }
+    in_float32 += ns * ratio;
+  }
+  return all > 0 ? in_float32 / all : 1;
+}
+
 ErrorRange JobPredictor::WithAlgorithms(const Plan& plan, const DeviceRates& target,
                                         ErrorRange range) const {
+  if (const double longer = Float32OverDefault(plan, target); longer > 1) {
+    const ErrorRange in_float32 = RangeOf(WorkClass::kConvolution, target, 0, constants_);
+    range.high = std::max(range.high, std::log(longer) + in_float32.high);
+  }
   if (untried_) {
     const ErrorRange untried = UntriedRange(plan, target);
     range.low += untried.low;
@@ -445,6 +489,14 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
     prediction.doubt += fmt::format(
         "{}which algorithms convolutions, {:.0f} % of the GPU time, take there is not known",
         prediction.doubt.empty() ? "" : "; ", 100 * untried);
+  }
+  const double by_default =
+      ShareOf([&](const Piece& piece) { return !same && RunsInTf32ByDefault(piece, target); });
+  if (by_default > kSome) {
+    prediction.doubt += fmt::format(
+        "{}convolutions in float32, {:.0f} % of the GPU time, run there in TF32 unless "
+        "torch.backends.cudnn.allow_tf32 is off, which is in the range, too",
+        prediction.doubt.empty() ? "" : "; ", 100 * by_default);
   }
   if (const double exchanged = CollectiveShare(); !same && exchanged > kSome) {
     prediction.doubt +=

@@ -63,6 +63,7 @@ class JobPredictor {
     std::optional<OperatorCall> call = {};
     const OperatorCost* cost = nullptr;
     KernelClass longest = {};
+    bool allows_tf32 = false;  ///< As OperatorWork has it.
     LaunchShape launch = {};
     double source_ns = 0;  ///< By the model; of kOperator.
   };
@@ -92,6 +93,11 @@ class JobPredictor {
   ErrorRange UntriedRange(const Plan& plan, const DeviceRates& target) const;
   /// The range of convolutions, where their algorithms are in doubt, too.
   ErrorRange WithAlgorithms(const Plan& plan, const DeviceRates& target, ErrorRange range) const;
+  /// Whether it is a convolution in float32 that the target would run in TF32 by the framework's
+  /// default, of which a GPU without TF32 tells nothing.
+  bool RunsInTf32ByDefault(const Piece& piece, const DeviceRates& target) const;
+  /// How many times as long all convolutions would take there, were that default off.
+  double Float32OverDefault(const Plan& plan, const DeviceRates& target) const;
   bool IsSource(const DeviceRates& target) const {
     return target.device->short_name == source_.device->short_name;
   }

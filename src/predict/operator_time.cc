@@ -34,6 +34,14 @@ DType TypeOn(const DeviceRates& rates, DType dtype) {
   return PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes) ? dtype : DType::kF32;
 }
 
+DType TypeOn(const DeviceRates& rates, const OperatorWork& work) {
+  const DType dtype = ResolveMathDType(work.cost->math_dtype, work.longest);
+  const bool tf32 = work.allows_tf32 && dtype == DType::kF32 &&
+                    work.cost->family == WorkFamily::kConvolution &&
+                    rates.device->vendor == "NVIDIA";
+  return TypeOn(rates, tf32 ? DType::kTF32 : dtype);
+}
+
 /// In FLOP/s; nullopt: the data sheet does not tell.
 std::optional<double> PeakOf(const DeviceRates& rates, DType dtype) {
   if (dtype == DType::kF32) return rates.flops_per_ns * kNsPerS;
@@ -141,8 +149,7 @@ bool IsModelled(const OperatorWork& work, DType dtype) {
 
 std::optional<double> FullPowerNs(const OperatorWork& work, const DeviceRates& rates) {
   if (work.cost == nullptr || !rates.device->memory_bandwidth_gbs) return std::nullopt;
-  const std::optional<double> peak =
-      PeakOf(rates, TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest)));
+  const std::optional<double> peak = PeakOf(rates, TypeOn(rates, work));
   const double arithmetic = peak ? work.cost->flops / (*peak * rates.sustained_share) * kNsPerS : 0;
   return arithmetic + work.cost->bytes / *rates.device->memory_bandwidth_gbs;
 }
@@ -174,7 +181,7 @@ WorkClass ClassOf(const OperatorWork& work) {
 std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
                                  const KernelConstants& constants) {
   if (work.cost == nullptr) return std::nullopt;
-  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
+  const DType dtype = TypeOn(rates, work);
   if (IsModelled(work, dtype)) {
     const std::optional<double> ns = ShapedNs(*work.call, dtype, rates, constants);
     // A library has kernels on vector units for these types, too.
@@ -187,7 +194,7 @@ std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& ra
 
 Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates) {
   if (work.cost == nullptr || !rates.correction) return {};
-  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
+  const DType dtype = TypeOn(rates, work);
   const std::optional<ShapedWork> shaped =
       IsModelled(work, dtype) ? ShapedWorkOf(*work.call, dtype) : std::optional<ShapedWork>();
   if (shaped) return CorrectionOf(shaped->work, rates);
@@ -200,14 +207,13 @@ Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates) {
 
 bool HasOwnModel(const OperatorWork& work, const DeviceRates& rates) {
   if (work.cost == nullptr) return false;
-  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
+  const DType dtype = TypeOn(rates, work);
   return IsModelled(work, dtype) && ShapedWorkOf(*work.call, dtype).has_value();
 }
 
 bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates) {
   return work.cost != nullptr && MultipliesMatrices(work.cost->family) &&
-         OnTensorCores(
-             UnitsOf(work, TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest))));
+         OnTensorCores(UnitsOf(work, TypeOn(rates, work)));
 }
 
 }  // namespace headroom

@@ -17,6 +17,9 @@ struct OperatorWork {
   const OperatorCall* call = nullptr;
   const OperatorCost* cost = nullptr;
   KernelClass longest;  ///< Of its longest kernel.
+  /// Whether NVIDIA's library may run it in TF32, where it is a convolution in float32 and the GPU
+  /// can: PyTorch's default, which shows only on such a GPU.
+  bool allows_tf32 = false;
 };
 
 WorkClass ClassOf(const OperatorWork& work);

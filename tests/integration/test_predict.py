@@ -126,6 +126,26 @@ class Traces(PredictTest):
         self.assertAlmostEqual(result["targets"][0]["speedup"], 1, delta=0.001)
 
 
+    def test_float32_convolutions_of_a_gpu_without_tf32_run_in_it_by_default(self):
+        with gzip.open(GPU_BOUND) as file:
+            trace = json.load(file)
+        for device in trace["deviceProperties"]:
+            device["name"] = "Tesla V100-SXM2-16GB"
+        calls = [e["args"] for e in trace["traceEvents"] if e.get("name", "").startswith("aten::cudnn_convolution")]
+
+        def recorded_with(allowed):
+            for arguments in calls:
+                arguments["Concrete Inputs"][-1] = allowed
+            return self.predict(self.write("v100.json", json.dumps(trace)), "--gpu", "A100-80,T4")["targets"]
+
+        (a100, t4), (a100_float32, t4_float32) = recorded_with("True"), recorded_with("False")
+        self.assertLess(a100["step_ms"]["mid"], 0.8 * a100_float32["step_ms"]["mid"])
+        self.assertGreater(a100["step_ms"]["high"], a100_float32["step_ms"]["mid"])
+        self.assertIn("allow_tf32", a100["why"])
+        self.assertNotIn("allow_tf32", a100_float32["why"])
+        self.assertEqual(t4, t4_float32)
+
+
 class Operators(PredictTest):
     def test_a_list_gives_a_step_on_each_gpu(self):
         result = self.predict("--ops", self.write("ops.csv", OPERATORS), "--gpu", "V100,A100-80")
