@@ -184,7 +184,10 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     };
     rates.clock_share = blend(std::min(1.0, full), std::min(1.0, small));
     // What a card draws all of its power for is no more than what products reach.
-    rates.sustained_share = rates.clock_share * ReachOfProducts(rates, constants);
+    const double reach = ReachOfProducts(rates, constants);
+    rates.sustained_share = rates.clock_share * reach;
+    // A full-size card has power left there: it is at its limit where its lanes never wait.
+    rates.full_power_share = blend(rates.clock_share, rates.sustained_share);
   }
   return rates;
 }

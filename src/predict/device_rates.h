@@ -21,11 +21,15 @@ struct DeviceRates {
   double registers = 0;                  ///< That one has.
   double l1_bytes = 0;                   ///< Of one: the most that is not shared memory.
   double l2_bytes = 0;
-  double flops_per_ns = 0;     ///< Peak in float32, at the boost clock.
-  double issue_share = 1;      ///< Of it, what issuing other instructions leaves to products.
-  double sustained_share = 1;  ///< Of that peak: what the power allows products for long.
-  double clock_share = 1;   ///< Of the boost clock: the same. Other units than lanes have it too.
-  double bytes_per_ns = 0;  ///< Sustained by kernels that only move data.
+  double flops_per_ns = 0;  ///< Peak in float32, at the boost clock.
+  double issue_share = 1;   ///< Of it, what issuing other instructions leaves to products.
+  /// Of the boost clock: what the power allows for long.
+  double clock_share = 1;
+  /// Of that peak: the same, of products; 1 where nothing is known of the power.
+  double sustained_share = 1;
+  /// Of that peak: from where on the card draws all of its power.
+  double full_power_share = 1;
+  double bytes_per_ns = 0;         ///< Sustained by kernels that only move data.
   double cached_bytes_per_ns = 0;  ///< The same from the L2.
   /// 0 of a card that has the power for its clock (kFullSizeW), 1 of one that surely has not
   /// (kSmallW).

@@ -114,7 +114,7 @@ double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
 
 double FullPowerNs(const KernelWork& work, const DeviceRates& rates) {
   const FullRate full = FullRateOf(work, rates);
-  return full.arithmetic / rates.sustained_share + full.bytes;
+  return full.arithmetic / rates.full_power_share + full.bytes;
 }
 
 namespace {

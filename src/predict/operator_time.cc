@@ -129,7 +129,8 @@ std::optional<double> RooflineNs(const OperatorCost& cost, DType dtype, const De
   const std::optional<double> peak = PeakOf(rates, dtype);
   // Without a peak, arithmetic is not free: nothing is known.
   if (!peak && cost.flops > 0) return std::nullopt;
-  const double compute = peak ? cost.flops * kNsPerS / (*peak * rates.sustained_share) : 0;
+  const double sustained = OnTensorCores(dtype) ? rates.clock_share : rates.sustained_share;
+  const double compute = peak ? cost.flops * kNsPerS / (*peak * sustained) : 0;
   return std::max(memory, compute) + constants.start_us * kNsPerUs;
 }
 
@@ -150,7 +151,8 @@ bool IsModelled(const OperatorWork& work, DType dtype) {
 std::optional<double> FullPowerNs(const OperatorWork& work, const DeviceRates& rates) {
   if (work.cost == nullptr || !rates.device->memory_bandwidth_gbs) return std::nullopt;
   const std::optional<double> peak = PeakOf(rates, TypeOn(rates, work));
-  const double arithmetic = peak ? work.cost->flops / (*peak * rates.sustained_share) * kNsPerS : 0;
+  const double arithmetic =
+      peak ? work.cost->flops / (*peak * rates.full_power_share) * kNsPerS : 0;
   return arithmetic + work.cost->bytes / *rates.device->memory_bandwidth_gbs;
 }
 

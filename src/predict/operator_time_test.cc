@@ -99,7 +99,7 @@ TEST(OperatorTime, FullPowerIsDrawnAtTheRateThatItAllows) {
       .flops = 1e12, .family = WorkFamily::kMatmul, .math_dtype = DType::kF32};
   const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
   const DeviceRates t4 = RatesOfGpu("T4"), h200 = RatesOfGpu("H200");
-  EXPECT_NEAR(*FullPowerNs(work, t4), 1e12 / (8100 * t4.sustained_share), 1);
+  EXPECT_NEAR(*FullPowerNs(work, t4), 1e12 / (8100 * t4.full_power_share), 1);
   EXPECT_NEAR(*FullPowerNs(work, h200), 1e12 / 67000, 1) << "it holds its clock";
 }
 
