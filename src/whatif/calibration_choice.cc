@@ -23,7 +23,8 @@ Result<std::optional<Calibration>> ReadOwn(const CalibrationFlags& flags,
     if (!local) return std::optional<Calibration>();
     path = *local;
   }
-  Result<std::optional<std::string>> text = ReadFile(path);
+  Result<std::optional<std::string>> text =
+      flags.path.empty() ? ReadLocalState(path) : ReadFile(path);
   if (!text.ok()) return text.status();
   if (!text.value()) {
     if (flags.path.empty()) return std::optional<Calibration>();

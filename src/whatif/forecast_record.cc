@@ -27,7 +27,7 @@ Result<ForecastRecord> ForecastRecord::Open(bool no_local_state) {
   if (no_local_state) return record;
   record.path_ = LocalStatePath(kLedgerFile).value_or("");
   if (record.path_.empty()) return record;
-  Result<std::optional<std::string>> text = ReadFile(record.path_);
+  Result<std::optional<std::string>> text = ReadLocalState(record.path_);
   if (!text.ok()) return text.status();
   record.text_ = std::move(text).value().value_or("");
   record.records_ = ReadLedger(record.text_);

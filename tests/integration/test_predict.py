@@ -519,6 +519,29 @@ class Devices(PredictTest):
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", lacking), 2, "sm_count", "docs/devices.md")
 
 
+class LocalState(support.ProgramTest):
+    """What was learned on this machine; most machines learned nothing."""
+
+    def test_a_folder_that_cannot_be_reached_is_none(self):
+        file = self.write("file", "")
+        closed = self.scratch / "closed"  # As the home of another user; root enters it, and finds nothing.
+        closed.mkdir(mode=0)
+        for state in (file, closed):
+            for command in (("predict", GPU_BOUND, "--gpu", "L4"), ("whatif", GPU_BOUND, "gpu-speed"), ("report", GPU_BOUND)):
+                with self.subTest(state=state.name, command=command[0]):
+                    outcome = support.headroom(*command, environment={"XDG_STATE_HOME": str(state)})
+                    self.assertEqual((outcome.code, outcome.message), (0, ""), outcome)
+                    self.assertEqual(outcome.text, support.headroom(*command).text)
+        self.assert_refused(support.headroom("whatif", GPU_BOUND, "gpu-speed", "--save", environment={"XDG_STATE_HOME": str(file)}), 4, file)
+
+    def test_a_file_that_is_there_and_cannot_be_read_is_told_with_the_way_around(self):
+        (self.scratch / "headroom/calibration.toml").mkdir(parents=True)
+        state = {"XDG_STATE_HOME": str(self.scratch)}
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "L4", environment=state), 3, "calibration.toml", "--no-local-state")
+        named = support.headroom("predict", GPU_BOUND, "--gpu", "L4", "--calibration", file := self.write("file", "") / "mine.toml")
+        self.assert_refused(named, 3, file)
+
+
 class Abstention(PredictTest):
     def test_a_trace_with_nothing_to_replay_is_answered_as_by_whatif_and_scale(self):
         path = support.GOLDEN / "no-gpu/trace.json"
