@@ -318,6 +318,13 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
 /// nothing that is printed.
 constexpr double kNegligibleShare = 0.001;
 
+/// Whether an error counts single events, of which a few change nothing.
+bool CountsEvents(ImportIssue issue) {
+  return issue == ImportIssue::kLostEvent || issue == ImportIssue::kBadTime ||
+         issue == ImportIssue::kOversizedEvent || issue == ImportIssue::kUnknownClock ||
+         issue == ImportIssue::kDroppedRecords;
+}
+
 char GradeOf(const TraceStore& store, const ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);
@@ -348,6 +355,11 @@ char GradeOf(const TraceStore& store, const ImportLog& log) {
   return 'A';
 }
 
+/// What the exporter's cap cut off, where the reader did not tell.
+void AddCap(const TraceStore& store, ImportLog& log) {
+  if (IsCapped(store) && log.Count(ImportIssue::kEventCap) == 0) log.Add(ImportIssue::kEventCap);
+}
+
 }  // namespace
 
 Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
@@ -365,7 +377,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   }
   if (steps.steps.source != StepSource::kAnnotation && store.metadata.events > 0)
     log.Add(ImportIssue::kNoSteps);
-  if (IsCapped(store) && log.Count(ImportIssue::kEventCap) == 0) log.Add(ImportIssue::kEventCap);
+  AddCap(store, log);
   if (steps.steps.tasks_before_first > 0) {
     log.Add(ImportIssue::kWorkBeforeFirstStep, -1, {}, steps.steps.tasks_before_first);
   }
@@ -388,6 +400,23 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
                      return DocOf(a.issue).severity > DocOf(b.issue).severity;
                    });
   return health;
+}
+
+std::string DamageOf(const TraceStore& store) {
+  ImportLog log = store.log;
+  AddSelfReport(store, log);
+  AddCap(store, log);
+  const auto events = static_cast<double>(std::max<std::int64_t>(store.metadata.events, 1));
+  std::string damage;
+  for (std::size_t i = 0; i < kImportIssueCount; ++i) {
+    const auto issue = static_cast<ImportIssue>(i);
+    const auto count = static_cast<double>(log.Count(issue));
+    if (count == 0 || DocOf(issue).severity != Severity::kError) continue;
+    if (CountsEvents(issue) && count <= kNegligibleShare * events) continue;
+    damage += fmt::format("{} {}: {}", damage.empty() ? "error" : ". Error", DocOf(issue).code,
+                          DetailOf(issue, store, log, IsCut(store)));
+  }
+  return damage;
 }
 
 }  // namespace headroom

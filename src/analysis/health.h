@@ -2,6 +2,8 @@
 // away.
 #pragma once
 
+#include <string>
+
 #include "analysis/attribution.h"
 #include "analysis/report.h"
 #include "analysis/steps.h"
@@ -16,5 +18,10 @@ namespace headroom {
 ///   C  some figures are void             F  nothing was recorded
 Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
                     const Efficiency& efficiency);
+
+/// What the file or its recording lost, by the errors of its health that take a conclusion away:
+/// each with its code, its place and its remedy, in sentences without the last full stop. Empty:
+/// nothing.
+std::string DamageOf(const TraceStore& store);
 
 }  // namespace headroom

@@ -80,6 +80,19 @@ TEST(Health, NamesTheRemedyAndWhatIsVoid) {
   }
 }
 
+TEST(Health, DamageIsOfErrorsThatWeigh) {
+  const std::unique_ptr<TraceStore> store = SoundJob().Build();
+  store->metadata.events = 10'000;
+  EXPECT_EQ(DamageOf(*store), "");
+  store->log.Add(ImportIssue::kLostEvent);
+  store->log.Add(ImportIssue::kRepairedEvent, -1, {}, 5'000);
+  EXPECT_EQ(DamageOf(*store), "") << "one of many events changes nothing";
+  store->log.Add(ImportIssue::kCutCompression, 17);
+  const std::string damage = DamageOf(*store);
+  EXPECT_EQ(damage.find("error cut-compression: "), 0u) << damage;
+  EXPECT_NE(damage.find("byte 17. Remedy: copy"), std::string::npos) << damage;
+}
+
 TEST(Health, OperatorsThatAreMissingAreAnIssueOfTheirOwn) {
   StoreBuilder b;
   b.Call("cudaLaunchKernel", kMain, 0, 5, 1);

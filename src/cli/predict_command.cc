@@ -294,8 +294,9 @@ Status PredictCommand::PredictTrace(const std::string& trace, std::span<const De
   std::vector<DeviceRates> used(targets.begin(), targets.end());
   used.push_back(source.value());
   RemarkOnUnused(used);
-  return AddPrediction(job, Forecaster(job).baseline(), gpus_.models(), source.value(), targets,
-                       question, report);
+  Baseline baseline = Forecaster(job).baseline();
+  baseline.AlsoNote(opened.value().note);
+  return AddPrediction(job, baseline, gpus_.models(), source.value(), targets, question, report);
 }
 
 Status PredictCommand::Run() {

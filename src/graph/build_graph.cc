@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/health.h"
 #include "analysis/remedies.h"
 #include "analysis/syncs.h"
 #include "base/statistics.h"
@@ -72,7 +73,7 @@ class GraphBuilder {
     FindTasks();
     if (launched_.empty()) {
       return Status::NoAnswer(
-          "no GPU task can be joined to the call that launched it: there is nothing to replay; " +
+          "no GPU task can be joined to the call that launched it: there is nothing to replay" +
           HowToRecordGpu());
     }
     FindQueue();
@@ -85,9 +86,11 @@ class GraphBuilder {
 
  private:
   std::string HowToRecordGpu() const {
+    // GPU work may have been recorded, and be what is lost: the damage has a remedy of its own.
+    if (!DamageOf(store_).empty()) return {};
     const std::string_view format = store_.metadata.recorded_as();
-    if (format != kKinetoFormat) return RemedyOf(ImportIssue::kNoGpu, format);
-    return "record with both CPU and CUDA activities, or with `headroom record` where there is a "
+    if (format != kKinetoFormat) return "; " + RemedyOf(ImportIssue::kNoGpu, format);
+    return "; record with both CPU and CUDA activities, or with `headroom record` where there is a "
            "GPU";
   }
   void FindWindow() {

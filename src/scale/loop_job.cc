@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/health.h"
 #include "analysis/name_facts.h"
 #include "analysis/steps.h"
 #include "base/interval_set.h"
@@ -84,9 +85,14 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
     return Status::NoAnswer("work ran on a GPU, so the loop's own times do not tell the step");
   const std::vector<ReadyGradient> gradients = FindReadyGradients(store);
   if (gradients.empty()) {
-    return Status::NoAnswer(
-        "neither GPU work nor the moments at which gradients get ready were recorded; record with "
-        "`headroom record` and headroom.torch.profile_loop(loader, model, optimizer)");
+    const std::string damage = DamageOf(store);
+    const std::string what =
+        "neither GPU work nor the moments at which gradients get ready were recorded";
+    return Status::NoAnswer(damage.empty()
+                                ? what +
+                                      "; record with `headroom record` and "
+                                      "headroom.torch.profile_loop(loader, model, optimizer)"
+                                : fmt::format("{}. In what is left, {}", damage, what));
   }
   NameFacts names(store, knowledge);
   const Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "analysis/health.h"
 #include "analysis/lost_records.h"
 #include "analysis/name_facts.h"
 #include "analysis/steps.h"
@@ -77,9 +78,13 @@ Result<std::string> NoteOfLostTasks(const TraceStore& store, const Knowledge& kn
   return fmt::format("the recording has {}: that is missing from every forecast", what);
 }
 
-}  // namespace
+/// Why there is no answer, behind the damage that is its likely cause.
+Status BehindDamage(const std::string& damage, const Status& why) {
+  if (why.code() != StatusCode::kNoAnswer) return why;
+  return Status::NoAnswer(fmt::format("{}. In what is left, {}", damage, why.message()));
+}
 
-Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,
+Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge& knowledge,
                                         const AnalysisOptions& options,
                                         const CalibrationFlags& flags,
                                         std::optional<double> measured_step_ms) {
@@ -118,6 +123,24 @@ Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge
                          "The measured step of {} ms says nothing of the host, as the GPU paces "
                          "it. {}",
                          *measured_step_ms, made.calibration);
+  return made;
+}
+
+}  // namespace
+
+Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,
+                                        const AnalysisOptions& options,
+                                        const CalibrationFlags& flags,
+                                        std::optional<double> measured_step_ms) {
+  Result<CalibratedJob> made =
+      MakeOfWhatIsThere(store, knowledge, options, flags, measured_step_ms);
+  const std::string damage = DamageOf(store);
+  if (damage.empty()) return made;
+  if (!made.ok()) return BehindDamage(damage, made.status());
+  CalibratedJob& job = made.value();
+  job.forecasts = BehindDamage(damage, job.forecasts);
+  job.note = fmt::format("{}. Forecasts are of what is left{}{}", damage,
+                         job.note.empty() ? "" : "; ", job.note);
   return made;
 }
 

@@ -15,7 +15,7 @@ struct CalibratedJob {
   std::unique_ptr<TraceStore> slice;  ///< Of which the job is; null: of the whole trace.
   std::unique_ptr<Job> job;
   std::string calibration;  ///< For the user: where the cost of recording comes from.
-  std::string note;         ///< What of the recording is missing, and was left out; or empty.
+  std::string note;  ///< What is damaged or missing of the recording, and was left out; or empty.
   /// kNoAnswer where so much of the GPU work is missing that forecasts must abstain.
   Status forecasts = Status::Ok();
 };

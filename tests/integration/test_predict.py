@@ -561,6 +561,37 @@ class Abstention(PredictTest):
             self.assert_refused(support.headroom(*command, self.scratch / "x"), 3, "no-gpu/trace.json", "nothing to replay")
 
 
+class Damage(PredictTest):
+    """A trace that is not whole: the damage is named first, and its remedy is the one that is told."""
+
+    def cut(self, share):
+        packed = GPU_BOUND.read_bytes()
+        return self.write("cut.json.gz", packed[: int(len(packed) * share)])
+
+    def test_what_cannot_be_told_of_a_cut_trace_is_for_the_cut(self):
+        path = self.cut(0.3)
+        for command in (("predict", path, "--gpu", "L4"), ("whatif", path), ("scale", path)):
+            with self.subTest(command[0]):
+                outcome = support.headroom(*command)
+                self.assertEqual(outcome.code, 0, outcome)
+                said = " ".join(outcome.text.split())
+                self.assertIn("cannot be told: error truncated: the file ends in the middle of the trace", said)
+                self.assertIn("Error cut-compression", said)
+                self.assertIn("Remedy: copy the file again. In what is left, n", said)
+                self.assertNotIn("record with", said)
+        why = self.predict(path, "--gpu", "L4")["abstained"][0]["why"]
+        self.assertIn("first at byte", why)
+
+    def test_a_prediction_from_a_part_of_a_trace_says_so(self):
+        path = self.cut(0.95)
+        note = self.predict(path, "--gpu", "L4")["baseline"]["steps_note"]
+        self.assertTrue(note.startswith("error truncated: "), note)
+        self.assertIn("Forecasts are of what is left", note)
+        self.assertEqual(note, support.headroom("whatif", "--json", path, "gpu-speed").json()["baseline"]["steps_note"])
+        self.assertIn("Steps     error truncated", support.headroom("predict", path, "--gpu", "L4").text)
+        self.assertIsNone(self.predict(GPU_BOUND, "--gpu", "L4")["baseline"]["steps_note"])
+
+
 class Flags(PredictTest):
     def test_wrong_combinations_are_told(self):
         ops = self.write("ops.csv", OPERATORS)
