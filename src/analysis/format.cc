@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 namespace headroom {
 namespace {
@@ -36,6 +39,28 @@ std::string WithPrefix(double value, std::string_view unit) {
   if (prefix == 0) return fmt::format("{:.0f} {}", value, unit);
   return fmt::format("{:.{}f} {}{}", value, std::fabs(value) < 99.995 ? 2 : 1, kPrefixes[prefix],
                      unit);
+}
+
+/// A unit, and how many of the smallest one of its row it is.
+struct Unit {
+  double size;
+  std::string_view name;
+};
+
+/// In the largest unit of which there is at least one, else in the smallest; at least three digits.
+std::string InUnits(double value, std::span<const Unit> units) {
+  constexpr double kRounding = 0.9995;  // What is rounded up to one of the next unit is one of it.
+  std::size_t unit = 0;
+  while (unit + 1 < units.size() && std::fabs(value) >= kRounding * units[unit + 1].size) ++unit;
+  const double number = value / units[unit].size;
+  const double magnitude = std::fabs(number);
+  if (!std::isfinite(number)) return fmt::format("unknown {}", units[unit].name);
+  if (number == 0) return fmt::format("0 {}", units[unit].name);
+  if (magnitude < 0.01) return fmt::format("<0.01 {}", units[unit].name);
+  if (magnitude >= 999.5 && magnitude < 1e15)
+    return fmt::format("{} {}", FormatCount(std::llround(number)), units[unit].name);
+  const int decimals = magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", number, decimals, units[unit].name);
 }
 
 }  // namespace
@@ -76,6 +101,25 @@ std::string Plural(std::int64_t count, std::string_view noun) {
 std::string FormatBytes(double bytes) { return WithPrefix(bytes, "B"); }
 
 std::string FormatFlops(double flops, std::string_view unit) { return WithPrefix(flops, unit); }
+
+std::string FormatEnergy(double joules) {
+  static constexpr std::array<Unit, 6> kUnits = {
+      {{1e-6, "uJ"}, {1e-3, "mJ"}, {1, "J"}, {1e3, "kJ"}, {1e6, "MJ"}, {1e9, "GJ"}}};
+  return joules == 0 ? "0 J" : InUnits(joules, kUnits);
+}
+
+std::string FormatMass(double kg) {
+  static constexpr std::array<Unit, 5> kUnits = {
+      {{1e-9, "ug"}, {1e-6, "mg"}, {1e-3, "g"}, {1, "kg"}, {1e3, "t"}}};
+  return kg == 0 ? "0 g" : InUnits(kg, kUnits);
+}
+
+std::string FormatHours(double hours) {
+  constexpr double kMinute = 1.0 / 60;
+  static constexpr std::array<Unit, 4> kUnits = {
+      {{kMinute / 60 / 1000, "ms"}, {kMinute / 60, "s"}, {kMinute, "min"}, {1, "h"}}};
+  return hours == 0 ? "0 s" : InUnits(hours, kUnits);
+}
 
 std::string FormatFactor(double factor) {
   if (!std::isfinite(factor)) return "unknown";

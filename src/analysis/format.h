@@ -34,6 +34,15 @@ std::string FormatBytes(double bytes);
 /// "989.4 TFLOP": a number of operations. With a `unit` of "FLOP/s", a rate.
 std::string FormatFlops(double flops, std::string_view unit = "FLOP");
 
+/// "46.8 J", "1.72 kJ", "371 uJ": three digits. "0 J" only where it is zero.
+std::string FormatEnergy(double joules);
+
+/// "4.05 kg", "12.3 g", "9.53 mg", "1.20 t": three digits. "0 g" only where it is zero.
+std::string FormatMass(double kg);
+
+/// "45.2 s", "12.3 min", "5.25 h", "1,234 h": of whole jobs.
+std::string FormatHours(double hours);
+
 /// "1.35x".
 std::string FormatFactor(double factor);
 

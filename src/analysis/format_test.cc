@@ -59,6 +59,27 @@ TEST(Format, Percent) {
   EXPECT_EQ(FormatPercent(std::numeric_limits<double>::quiet_NaN()), "unknown");
 }
 
+TEST(Format, EnergyMassAndHoursHaveThreeDigitsAndNoExponent) {
+  EXPECT_EQ(FormatEnergy(0), "0 J");
+  EXPECT_EQ(FormatEnergy(1e-12), "<0.01 uJ");
+  EXPECT_EQ(FormatEnergy(0.000371), "371 uJ");
+  EXPECT_EQ(FormatEnergy(0.9996), "1.00 J");
+  EXPECT_EQ(FormatEnergy(46.84), "46.8 J");
+  EXPECT_EQ(FormatEnergy(120), "120 J");
+  EXPECT_EQ(FormatEnergy(1718), "1.72 kJ");
+  EXPECT_EQ(FormatEnergy(1.5e13), "15,000 GJ");
+  EXPECT_EQ(FormatMass(0), "0 g");
+  EXPECT_EQ(FormatMass(9.53e-06), "9.53 mg");
+  EXPECT_EQ(FormatMass(4.05), "4.05 kg");
+  EXPECT_EQ(FormatMass(1720), "1.72 t");
+  EXPECT_EQ(FormatHours(0), "0 s");
+  EXPECT_EQ(FormatHours(1e-6), "3.60 ms");
+  EXPECT_EQ(FormatHours(0.0003), "1.08 s");
+  EXPECT_EQ(FormatHours(0.999999), "1.00 h");
+  EXPECT_EQ(FormatHours(0.75), "45.0 min");
+  EXPECT_EQ(FormatHours(1234.4), "1,234 h");
+}
+
 TEST(Format, CountsBytesRatesAndFactors) {
   EXPECT_EQ(FormatCount(0), "0");
   EXPECT_EQ(FormatCount(999), "999");

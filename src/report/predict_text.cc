@@ -16,8 +16,12 @@ namespace {
 
 std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
 
+/// "56.36 to 65.87 ms".
 std::string RangeOf(const PredictedMs& ms) {
-  return fmt::format("{} to {}", Ms(ms.low), Ms(ms.high));
+  constexpr std::string_view kUnit = " ms";
+  std::string low = Ms(ms.low);
+  low.resize(low.size() - kUnit.size());
+  return fmt::format("{} to {}", low, Ms(ms.high));
 }
 
 void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
@@ -69,13 +73,13 @@ void WriteEnergyParts(TextPage& page, const StepEnergy& energy, std::int64_t gpu
                       std::optional<std::int64_t> samples) {
   if (energy.idle_joules <= 0) return;
   std::string text = fmt::format(
-      "forward {:.3g} J, backward {:.3g} J, optimizer {:.3g} J, other work {:.3g} J, and {:.3g} J "
-      "that a GPU at rest draws",
-      energy.phase_joules[0], energy.phase_joules[1], energy.phase_joules[2],
-      energy.phase_joules[3], energy.idle_joules);
+      "forward {}, backward {}, optimizer {}, other work {}, and {} that a GPU at rest draws",
+      FormatEnergy(energy.phase_joules[0]), FormatEnergy(energy.phase_joules[1]),
+      FormatEnergy(energy.phase_joules[2]), FormatEnergy(energy.phase_joules[3]),
+      FormatEnergy(energy.idle_joules));
   if (samples)
     text +=
-        fmt::format("; {:.3g} J a sample", energy.joules / static_cast<double>(*samples * gpus));
+        fmt::format("; {} a sample", FormatEnergy(energy.joules / static_cast<double>(*samples * gpus)));
   page.Paragraph("            ", text, Style::kBold);
 }
 
@@ -101,8 +105,8 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
   }
   if (baseline.energy) {
     page.Paragraph("  Energy    ",
-                   fmt::format("{:.3g} J a step, within {:.0f} % ({})", baseline.energy->joules,
-                               100 * baseline.energy->error,
+                   fmt::format("{} a step, within {:.0f} % ({})",
+                               FormatEnergy(baseline.energy->joules), 100 * baseline.energy->error,
                                baseline.energy->source == EnergySource::kModel
                                    ? "by a model of its work and the card's power limit"
                                : baseline.energy->source == EnergySource::kCounter
@@ -222,11 +226,13 @@ void WriteCurve(TextPage& page, const PredictedTarget& target) {
         }}});
 }
 
-std::string EnergyText(const StepEnergy& energy) {
+std::string EnergyText(const StepEnergy& energy, Charset charset) {
   // Beyond twice as much, no energy would be below 0.
-  return energy.error < 1 ? fmt::format("{:.3g} ±{:.0f} %", energy.joules, 100 * energy.error)
-                          : fmt::format("{:.3g}, up to {:.2g}", energy.joules,
-                                        energy.joules * (1 + energy.error));
+  return energy.error < 1
+             ? fmt::format("{} {}{:.0f} %", FormatEnergy(energy.joules),
+                           charset == Charset::kUtf8 ? "\u00b1" : "+-", 100 * energy.error)
+             : fmt::format("{}, to {}", FormatEnergy(energy.joules),
+                           FormatEnergy(energy.joules * (1 + energy.error)));
 }
 
 void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
@@ -236,7 +242,7 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
   page.Heading("Step on other GPUs", workload, Style::kDim);
   WriteTable<PredictedTarget>(
       page, targets,
-      {{"GPU", Kind::kText,
+      {{"GPU", Kind::kName,
         [](const PredictedTarget& t) { return Span{t.gpu + (t.doubt.empty() ? "" : " *")}; }},
        {"step", Kind::kNumber,
         [](const PredictedTarget& t) {
@@ -251,17 +257,18 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
           return t.fits ? Span{*t.fits ? "yes" : "no", *t.fits ? Style::kGood : Style::kBad}
                         : Span{t.memory_bytes ? "?" : ""};
         }},
-       {"batch fits", Kind::kNumber,
+       {"max batch", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{Optional(t.largest_batch, "{:.0f}")}; }},
        {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
-       {"J a step", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{t.energy ? EnergyText(*t.energy) : ""}; }}});
+       {"energy", Kind::kNumber, [&](const PredictedTarget& t) {
+          return Span{t.energy ? EnergyText(*t.energy, page.charset()) : ""};
+        }}});
   const auto carried = std::find_if(targets.begin(), targets.end(), [](const auto& target) {
     return target.energy && target.energy->carried;
   });
   if (carried != targets.end()) {
     page.Paragraph("  ",
-                   fmt::format("J a step where it was not measured: by the model, times {:.2f}, "
+                   fmt::format("Energy where it was not measured: by the model, times {:.2f}, "
                                "which is what was measured on the recorded GPU over the model.",
                                *carried->energy->carried),
                    Style::kPlain, Style::kDim);

@@ -112,17 +112,23 @@ void WriteGpu(TextContext& c) {
   };
   in_order(rows);
   in_order(files);
+  std::vector<std::string> heads;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    heads.push_back(
+        c.job.single() || !files[i]->input.rank
+            ? fmt::format("GPU {}", NumberText(rows[i]->device))
+            : fmt::format("rank {} GPU {}", *files[i]->input.rank, NumberText(rows[i]->device)));
+  }
   // Figures down, GPUs across, so that any number of GPUs fits.
-  constexpr std::size_t kAcross = 5;
-  for (std::size_t begin = 0; begin < rows.size(); begin += kAcross) {
-    const std::size_t end = std::min(begin + kAcross, rows.size());
+  constexpr std::size_t kWidestOfFive = 14;
+  const bool wide = std::any_of(heads.begin(), heads.end(), [&](const std::string& head) {
+    return head.size() > kWidestOfFive;
+  });
+  const std::size_t across = wide ? 4 : 5;
+  for (std::size_t begin = 0; begin < rows.size(); begin += across) {
+    const std::size_t end = std::min(begin + across, rows.size());
     std::vector<TableColumn> columns = {{"", Kind::kText}};
-    for (std::size_t i = begin; i < end; ++i) {
-      columns.push_back({c.job.single() || !files[i]->input.rank
-                             ? fmt::format("GPU {}", NumberText(rows[i]->device))
-                             : fmt::format("rank {} GPU {}", *files[i]->input.rank,
-                                           NumberText(rows[i]->device))});
-    }
+    for (std::size_t i = begin; i < end; ++i) columns.push_back({heads[i]});
     std::vector<std::vector<Span>> table;
     const auto add = [&](const char* name, auto&& cell) {
       table.push_back({{name}});

@@ -51,12 +51,14 @@ void TextPage::Blank() {
   if (!out_.empty()) out_.push_back('\n');
 }
 
-void TextPage::Line(const std::vector<Span>& spans) {
+void TextPage::Line(const std::vector<Span>& spans) { LineWithin(kWidth, spans); }
+
+void TextPage::LineWithin(std::size_t width, const std::vector<Span>& spans) {
   std::size_t used = 0;
   std::vector<Span> pieces;
   for (const Span& span : spans) {
     std::string text = Printable(span.text, charset_);
-    text.resize(PrefixBytes(text, kWidth - used));
+    text.resize(PrefixBytes(text, width - used));
     used += DisplayWidth(text);
     pieces.push_back({std::move(text), span.style});
   }
@@ -148,6 +150,12 @@ void TextPage::Table(const std::vector<TableColumn>& columns,
       width[c] = std::max(width[c], DisplayWidth(shown[r]));
     }
   }
+  std::size_t at = kIndent, line_width = kWidth;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (width[c] == 0) continue;
+    at += (at > kIndent ? kGap : 0) + width[c];
+    if (columns[c].kind == Kind::kNumber) line_width = std::max(line_width, at);
+  }
   const auto emit = [&](auto&& cell_of) {
     std::vector<Span> line = {{std::string(kIndent, ' ')}};
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -159,7 +167,7 @@ void TextPage::Table(const std::vector<TableColumn>& columns,
       line.push_back(cell);
       if (columns[c].kind != Kind::kNumber) line.push_back({padding});
     }
-    Line(line);
+    LineWithin(line_width, line);
   };
   const bool headed = std::any_of(columns.begin(), columns.end(),
                                   [](const TableColumn& column) { return !column.head.empty(); });

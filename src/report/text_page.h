@@ -30,7 +30,7 @@ struct TableColumn {
   Kind kind = Kind::kNumber;
 };
 
-/// Collects lines none of which is wider than kWidth columns.
+/// Collects lines none of which is wider than kWidth columns, unless a table's numbers need more.
 class TextPage {
  public:
   static constexpr std::size_t kWidth = 100;
@@ -50,7 +50,8 @@ class TextPage {
   void Paragraph(std::string_view first, std::string_view text, Style first_style = Style::kPlain,
                  Style text_style = Style::kPlain);
   /// A table indented by two. Columns that are empty in every row are left out. Cells of names are
-  /// raw names.
+  /// raw names. A number is never cut off, as what is left of it is another: where numbers reach
+  /// beyond the width, so do the lines.
   void Table(const std::vector<TableColumn>& columns, const std::vector<std::vector<Span>>& rows);
   /// A shell command behind `first`; one too long for a line goes on in the next ones so that it
   /// can still be copied.
@@ -65,6 +66,7 @@ class TextPage {
 
  private:
   void Append(std::string_view printable, Style style);
+  void LineWithin(std::size_t width, const std::vector<Span>& spans);
 
   bool color_;
   Charset charset_;

@@ -250,6 +250,26 @@ TEST(TextPage, ACommandTooLongForALineStaysCopyable) {
   EXPECT_EQ(got, path + "\n--only\nidle\n") << text;
 }
 
+std::string TableOf(const std::vector<TableColumn>& columns,
+                    const std::vector<std::vector<Span>>& rows) {
+  TextPage page(false, Charset::kUtf8);
+  page.Table(columns, rows);
+  return std::move(page).Take();
+}
+
+TEST(TextPage, ATableCutsTextBehindItsNumbersAndNoNumber) {
+  using Kind = TableColumn::Kind;
+  const std::string text(60, 'a');
+  EXPECT_EQ(TableOf({{"", Kind::kText}, {"", Kind::kText}, {""}}, {{{text}, {text}, {"1,234"}}}),
+            "  " + text + "  " + text + "  1,234\n");
+  EXPECT_EQ(TableOf({{""}, {"", Kind::kText}, {"", Kind::kText}}, {{{"1"}, {text}, {text}}}),
+            "  1  " + text + "  " + std::string(TextPage::kWidth - 67, 'a') + "\n");
+  const std::string named =
+      TableOf({{"name", Kind::kName}, {"n"}}, {{{std::string(200, 'a')}, {std::string(30, '7')}}});
+  ExpectFits(named);
+  EXPECT_NE(named.find(std::string(30, '7')), std::string::npos);
+}
+
 TEST(TextPage, SomethingIsNeverDrawnAsNothing) {
   const TextPage page(false, Charset::kAscii);
   const std::vector<Span> bar = page.Bar(0.001, 0.001, 100, 10);

@@ -4,6 +4,7 @@ import functools
 import gzip
 import io
 import json
+import re
 
 import jsonschema
 
@@ -113,6 +114,23 @@ class Traces(PredictTest):
             self.assertEqual(outcome.code, 0, outcome)
             self.assert_readable_text(outcome.text, args)
         self.assertIn("A100-80, A100-40: ranges", support.headroom("predict", GPU_BOUND, "--gpu", "A100-40,A100-80").text)
+
+    def test_no_number_of_the_table_is_cut(self):
+        for trace in (GPU_BOUND, HOST_BOUND):
+            targets = {target["gpu"]: target for target in self.predict(trace)["targets"]}
+            text = support.headroom("predict", trace, environment={"LC_ALL": "C.UTF-8"}).text
+            self.assert_readable_text(text, trace)
+            rows = re.findall(r"^  (\S+)(?: \*)? +(\S+) ms +\S+ to \S+ ms.*? (?:host|gpu)(.*)$", text, re.MULTILINE)
+            self.assertEqual({row[0] for row in rows}, set(targets))
+            for gpu, _, energy in rows:
+                if targets[gpu]["energy_joules"] is None:
+                    self.assertEqual(energy, "")
+                elif targets[gpu]["energy_error_pct"] < 100:
+                    self.assertRegex(energy, rf"^ +[0-9.]+ m?J ±{targets[gpu]['energy_error_pct']:.0f} %$")
+                else:
+                    most = targets[gpu]["energy_joules"] * (1 + targets[gpu]["energy_error_pct"] / 100)
+                    shown = re.fullmatch(r" +[0-9.]+ J, to ([0-9.]+) J", energy)
+                    self.assertAlmostEqual(float(shown[1]) / most, 1, delta=0.006, msg=energy)
 
     def test_a_trace_that_does_not_say_its_gpu_needs_a_name(self):
         with gzip.open(GPU_BOUND) as file:
