@@ -157,21 +157,28 @@ void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets
   }
 }
 
-/// GPUs in the order of time, as long as each one's range overlaps with that of the one before.
+/// Of GPUs in the order of time, where each one's range overlaps with that of the one before.
 void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
-  constexpr std::size_t kMost = 8;  // Of more, the ranges in the table say it better.
+  constexpr std::size_t kMostNames = 8;
   for (std::size_t begin = 0; begin < targets.size();) {
     std::size_t end = begin + 1;
     while (end < targets.size() && targets[end].step.low <= targets[end - 1].step.high) ++end;
-    if (end - begin > 1 && end - begin <= kMost) {
-      std::vector<std::string_view> names;
-      for (std::size_t i = begin; i < end; ++i) names.push_back(targets[i].gpu);
-      page.Paragraph("  ",
-                     fmt::format("{}: ranges of neighbours in this line overlap, so that the order "
-                                 "of these is not certain.",
-                                 fmt::join(names, ", ")),
-                     Style::kPlain, Style::kDim);
+    const std::size_t count = end - begin;
+    std::vector<std::string_view> names;
+    for (std::size_t i = begin; i < end; ++i) names.push_back(targets[i].gpu);
+    std::string text;
+    if (count > kMostNames) {
+      text = fmt::format(
+          "{} to {}, {} GPUs one below the other: ranges of neighbours overlap, so that the order "
+          "of neighbours is not certain.",
+          names.front(), names.back(), count);
+    } else if (count > 1) {
+      text = fmt::format(
+          "{}: ranges of neighbours in this line overlap, so that the order of these is not "
+          "certain.",
+          fmt::join(names, ", "));
     }
+    if (!text.empty()) page.Paragraph("  ", text, Style::kPlain, Style::kDim);
     begin = end;
   }
 }

@@ -132,6 +132,16 @@ class Traces(PredictTest):
                     shown = re.fullmatch(r" +[0-9.]+ J, to ([0-9.]+) J", energy)
                     self.assertAlmostEqual(float(shown[1]) / most, 1, delta=0.006, msg=energy)
 
+    def test_ties_of_many_gpus_are_told_too(self):
+        targets = sorted(self.predict(HOST_BOUND)["targets"], key=lambda target: target["step_ms"]["mid"])
+        text = " ".join(support.headroom("predict", HOST_BOUND).text.split())
+        told = re.search(r"(\S+) to (\S+), (\d+) GPUs one below the other: ranges of neighbours overlap", text)
+        chain = [target["gpu"] for target in targets][: int(told[3])]
+        self.assertEqual((told[1], told[2]), (chain[0], chain[-1]))
+        for one, other in zip(targets, targets[1:int(told[3])]):
+            self.assertIn(other["gpu"], one["ties"])
+        self.assertNotIn(targets[int(told[3])]["gpu"], targets[int(told[3]) - 1]["ties"])
+
     def test_a_trace_that_does_not_say_its_gpu_needs_a_name(self):
         with gzip.open(GPU_BOUND) as file:
             trace = json.load(file)
