@@ -105,7 +105,7 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
   }
   if (baseline.energy) {
     page.Paragraph("  Energy    ",
-                   fmt::format("{} a step, within {:.0f} % ({})",
+                   fmt::format("{} a step, in four of five cases within {:.0f} % ({})",
                                FormatEnergy(baseline.energy->joules), 100 * baseline.energy->error,
                                baseline.energy->source == EnergySource::kModel
                                    ? "by a model of its work and the card's power limit"
