@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "analysis/format.h"
@@ -188,19 +190,34 @@ std::string Times(std::int64_t count, std::string_view what) {
   return count == 1 ? std::string(what) : fmt::format("{} x {}", count, what);
 }
 
+/// "53.15 USD"; what is less than a cent keeps two digits.
+std::string Money(double amount, std::string_view currency) {
+  constexpr double kCent = 0.01, kLeast = 0.0001;
+  if (amount >= kCent || amount <= 0) return fmt::format("{:.2f} {}", amount, currency);
+  if (amount < kLeast) return fmt::format("<{} {}", kLeast, currency);
+  return fmt::format("{:.2g} {}", amount, currency);
+}
+
+std::string Co2(const std::optional<double>& kg) { return kg ? FormatMass(*kg) : ""; }
+
+/// What a job on a GPU is worth nothing without: that it fits.
+Span FitNote(const PredictedTarget& target) {
+  if (target.fits == false) return {"does not fit", Style::kBad};
+  if (!target.fits && target.memory_bytes) return {"may not fit", Style::kWarning};
+  return {};
+}
+
 void WriteJobs(TextPage& page, const std::vector<PredictedTarget>& targets) {
   page.Heading("The whole job", "", Style::kDim);
   WriteTable<PredictedTarget>(
       page, targets,
-      {{"GPU", Kind::kText, [](const PredictedTarget& t) { return Span{Times(t.gpus, t.gpu)}; }},
-       {"hours", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{Optional(t.hours, "{:.1f}")}; }},
+      {{"GPU", Kind::kName, [](const PredictedTarget& t) { return Span{Times(t.gpus, t.gpu)}; }},
+       {"time", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{t.hours ? FormatHours(*t.hours) : ""}; }},
        {"cheapest instance", Kind::kNumber,
-        [](const PredictedTarget& t) {
-          return Span{t.money ? fmt::format("{:.2f} {}", *t.money, t.currency) : ""};
-        }},
-       {"kg CO2", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{Optional(t.co2_kg, "{:.3g}")}; }}});
+        [](const PredictedTarget& t) { return Span{t.money ? Money(*t.money, t.currency) : ""}; }},
+       {"CO2", Kind::kNumber, [](const PredictedTarget& t) { return Span{Co2(t.co2_kg)}; }},
+       {"", Kind::kText, FitNote}});
 }
 
 void WriteCurve(TextPage& page, const PredictedTarget& target) {
@@ -298,16 +315,12 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
   }
 }
 
-void WriteOptions(TextPage& page, const PredictReport& report) {
-  if (!report.total_steps) return;
-  if (report.options.empty()) {
-    page.Paragraph("  Prices    ", "no instance in the list has one of these GPUs that fits",
-                   Style::kBold, Style::kDim);
-    return;
-  }
-  page.Heading("Where to run it", "by price", Style::kDim);
+/// Of one job.
+void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
+  const std::string& job = options.front().workload;
+  page.Heading("Where to run it", job.empty() ? "by price" : job, Style::kDim);
   WriteTable<PlannedOption>(
-      page, report.options,
+      page, options,
       {{"instance", Kind::kName,
         [](const PlannedOption& o) {
           const InstancePrice& instance = o.option.instance;
@@ -320,21 +333,33 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
           return Span{fmt::format("{:.2f}", static_cast<double>(o.option.instances) *
                                                 o.option.instance.price_per_hour)};
         }},
-       {"hours", Kind::kNumber,
-        [](const PlannedOption& o) { return Span{fmt::format("{:.1f}", o.option.hours)}; }},
+       {"time", Kind::kNumber,
+        [](const PlannedOption& o) { return Span{FormatHours(o.option.hours)}; }},
        {"money", Kind::kNumber,
         [](const PlannedOption& o) {
-          return Span{fmt::format("{:.2f} {}", o.option.money, o.option.instance.currency),
-                      Style::kBold};
+          return Span{Money(o.option.money, o.option.instance.currency), Style::kBold};
         }},
-       {"kg CO2", Kind::kNumber,
-        [](const PlannedOption& o) { return Span{Optional(o.co2_kg, "{:.3g}")}; }},
+       {"CO2", Kind::kNumber, [](const PlannedOption& o) { return Span{Co2(o.co2_kg)}; }},
        {"listed", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.date}; }},
        {"", Kind::kText, [](const PlannedOption& o) {
           std::string best = o.option.cheapest ? "cheapest" : "";
           if (o.option.fastest) best += best.empty() ? "fastest" : ", fastest";
           return Span{best.empty() && o.option.pareto ? "trade-off" : best, Style::kGood};
         }}});
+}
+
+void WriteOptions(TextPage& page, const PredictReport& report) {
+  if (!report.total_steps) return;
+  if (report.options.empty()) {
+    page.Paragraph("  Prices    ", "no instance in the list has one of these GPUs that fits",
+                   Style::kBold, Style::kDim);
+    return;
+  }
+  const std::span<const PlannedOption> all(report.options);
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end].workload == all[begin].workload) ++end;
+    WriteOptionsOf(page, all.subspan(begin, end - begin));
+  }
   const bool spread =
       std::any_of(report.options.begin(), report.options.end(),
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });

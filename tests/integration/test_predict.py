@@ -483,6 +483,24 @@ class Plans(PredictTest):
             for option in result["options"]:
                 self.assertGreaterEqual(option["instances"] * option["gpus"], gpus, name)
 
+    def test_a_job_has_readable_figures_and_what_does_not_fit_is_marked(self):
+        plan = ("--gpu", "A100-80,H200,P4", "--total-steps")
+        timeline = self.write("m.raw.json", json.dumps([[-1, 1, 20 << 30, 0]]))
+        text = support.headroom("predict", GPU_BOUND, *plan, "500", "--memory-timeline", timeline).text
+        jobs = text[text.index("The whole job"):text.index("Where to run it")]
+        self.assertRegex(jobs, r"H200 +[0-9.]+ s +[0-9.]+ g\n")
+        self.assertRegex(jobs, r"P4 +[0-9.]+ min +[0-9.]+ g +does not fit\n")
+        self.assertNotRegex(text[text.index("The whole job"):], r"\de[-+]\d| 0\.0+ ")
+        self.assertRegex(support.headroom("predict", GPU_BOUND, *plan, "2").text, r" <?0\.00\d+ USD")
+
+    def test_each_of_several_jobs_has_its_own_table_of_instances(self):
+        text = support.headroom("predict", GPU_BOUND, HOST_BOUND, "--gpu", "L4,T4", "--total-steps", "1000000", environment={"LC_ALL": "C.UTF-8"}).text
+        self.assert_readable_text(text, "two jobs")
+        first, second = text.split("Where to run it  ")[1:]
+        for table, trace in ((first, GPU_BOUND), (second, HOST_BOUND)):
+            self.assertIn(trace.name, table.splitlines()[0])
+            self.assertEqual(table.count("cheapest"), 1)
+
     def test_an_instance_has_the_grid_of_its_own_region(self):
         def co2(region, *flags):
             prices = self.write("p.toml", PRICES.replace('region = "r"', f'region = "{region}"'))
