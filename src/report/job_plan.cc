@@ -5,13 +5,43 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "analysis/format.h"
 #include "base/read_file.h"
 #include "base/text.h"
 
 namespace headroom {
+namespace {
+
+/// The GPU whose CO2 is put into things that people grasp.
+struct ShownGpu {
+  const PredictedTarget* target = nullptr;  ///< None: of no GPU is the CO2 known.
+  std::string_view why;
+};
+
+/// The recorded one, else the cheapest, else the fastest; of those that the job fits.
+ShownGpu ChooseShown(std::span<const PredictedTarget> targets, const PredictReport& report) {
+  ShownGpu cheapest{.why = "the cheapest that fits"}, fastest{.why = "the fastest that fits"};
+  const std::size_t group = targets.front().group;
+  for (const PredictedTarget& target : targets) {
+    if (!target.co2_kg || target.fits == false) continue;
+    if (group < report.baselines.size() && report.baselines[group].gpu == target.gpu)
+      return {&target, "as recorded"};
+    if (target.money && (cheapest.target == nullptr || *target.money < *cheapest.target->money))
+      cheapest.target = &target;
+    if (fastest.target == nullptr || target.step.mid < fastest.target->step.mid)
+      fastest.target = &target;
+  }
+  return cheapest.target != nullptr ? cheapest : fastest;
+}
+
+constexpr double kGramsPerKg = 1e3;
+
+}  // namespace
 
 Status JobPlanQuestion::Check() const {
   const bool of_a_job = !prices_path.empty() || !provider.empty() || !region.empty() ||
@@ -125,8 +155,8 @@ Status JobPlan::Make(const DeviceCatalog& devices, PredictReport& report) {
     while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
       ++end;
     AddOptions(devices, begin, end, report);
+    AddEquivalents(begin, end, report);
   }
-  AddEquivalents(report);
   return Status::Ok();
 }
 
@@ -168,16 +198,31 @@ void JobPlan::AddOptions(const DeviceCatalog& devices, std::size_t begin, std::s
                    });
 }
 
-void JobPlan::AddEquivalents(PredictReport& report) const {
-  if (report.targets.empty() || !report.targets.front().co2_kg) return;
-  const PredictedTarget& first = report.targets.front();
+void JobPlan::AddEquivalents(std::size_t begin, std::size_t end, PredictReport& report) const {
+  const std::span<const PredictedTarget> targets(&report.targets[begin], end - begin);
+  const ShownGpu shown = ChooseShown(targets, report);
+  if (shown.target == nullptr) return;
+  const std::string& job = shown.target->workload;
+  struct Counted {
+    double times = 0;
+    std::string_view name;
+  };
+  // Of those that can be grasped, the fewest; a thousandth of a day tells nobody anything.
+  constexpr double kLeast = 0.5;
+  std::optional<Counted> best;
   for (const Equivalent& equivalent : carbon_.equivalents()) {
     const double grams =
         equivalent.g_co2.value_or(equivalent.kwh.value_or(0) * grid_->g_co2_per_kwh);
     if (grams <= 0) continue;
-    report.equivalents.push_back(fmt::format("on {}: {:.3g} times a {}", first.gpu,
-                                             *first.co2_kg * 1e3 / grams, equivalent.name));
+    const double times = *shown.target->co2_kg * kGramsPerKg / grams;
+    if (times >= kLeast && (!best || times < best->times)) best = {times, equivalent.name};
   }
+  if (!best) return;
+  report.equivalents.push_back(fmt::format(
+      "{}{}on {} ({}): {} times a {}", job, job.empty() ? "" : ", ", shown.target->gpu, shown.why,
+      best->times < 10 ? fmt::format("{:.1f}", best->times)
+                       : FormatCount(std::llround(best->times)),
+      best->name));
 }
 
 }  // namespace headroom

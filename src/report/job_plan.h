@@ -45,7 +45,8 @@ class JobPlan {
   /// Of one workload, whose targets begin and end there.
   void AddOptions(const DeviceCatalog& devices, std::size_t begin, std::size_t end,
                   PredictReport& report) const;
-  void AddEquivalents(PredictReport& report) const;
+  /// The same.
+  void AddEquivalents(std::size_t begin, std::size_t end, PredictReport& report) const;
 
   const JobPlanQuestion question_;
   CarbonData carbon_;

@@ -80,7 +80,7 @@ struct PredictReport {
   std::vector<PredictAbstention> abstained;
   std::optional<double> total_steps = {};  ///< Of the job; none: hours and money are not told.
   std::string carbon;                      ///< Which grid, PUE and year; empty: not asked for.
-  std::vector<std::string> equivalents;    ///< Of the CO2 of the first target.
+  std::vector<std::string> equivalents;    ///< Of a job's CO2, in something that people grasp.
   std::vector<PlannedOption> options;      ///< By money within a workload and currency.
   std::string prices;                      ///< Where prices come from.
   std::string constants;                   ///< Where the models' constants come from.

@@ -491,7 +491,25 @@ class Plans(PredictTest):
         self.assertRegex(jobs, r"H200 +[0-9.]+ s +[0-9.]+ g\n")
         self.assertRegex(jobs, r"P4 +[0-9.]+ min +[0-9.]+ g +does not fit\n")
         self.assertNotRegex(text[text.index("The whole job"):], r"\de[-+]\d| 0\.0+ ")
+        short = self.predict(GPU_BOUND, *plan, "2")
+        self.assertEqual(short["equivalents"], [])
         self.assertRegex(support.headroom("predict", GPU_BOUND, *plan, "2").text, r" <?0\.00\d+ USD")
+
+    def test_the_equivalent_is_of_the_recorded_gpu_and_can_be_grasped(self):
+        for gpus, shown in (("A100-80,H200", "on H200 (as recorded): "), ("L4,A100-80", "on L4 (the cheapest that fits): "),
+                            ("MI210,H100-NVL", "on H100-NVL (the fastest that fits): ")):
+            for steps in ("10000", "1000000", "1000000000"):
+                with self.subTest(gpus=gpus, steps=steps):
+                    (told,) = self.predict(GPU_BOUND, "--gpu", gpus, "--total-steps", steps)["equivalents"]
+                    self.assertTrue(told.startswith(shown), told)
+                    times = told.removeprefix(shown).split()[0].replace(",", "")
+                    self.assertGreaterEqual(float(times), 0.5)
+                    if steps != "1000000000":
+                        self.assertLess(float(times), 1000)
+        # A GPU that the job does not fit is no example.
+        timeline = self.write("m.raw.json", json.dumps([[-1, 1, 60 << 30, 0]]))
+        (told,) = self.predict(GPU_BOUND, "--gpu", "L4,A100-80", "--total-steps", "1000000", "--memory-timeline", timeline)["equivalents"]
+        self.assertIn("on A100-80 (the cheapest that fits)", told)
 
     def test_each_of_several_jobs_has_its_own_table_of_instances(self):
         text = support.headroom("predict", GPU_BOUND, HOST_BOUND, "--gpu", "L4,T4", "--total-steps", "1000000", environment={"LC_ALL": "C.UTF-8"}).text
@@ -499,7 +517,9 @@ class Plans(PredictTest):
         first, second = text.split("Where to run it  ")[1:]
         for table, trace in ((first, GPU_BOUND), (second, HOST_BOUND)):
             self.assertIn(trace.name, table.splitlines()[0])
-            self.assertEqual(table.count("cheapest"), 1)
+            self.assertEqual(table.count("cheapest"), 1 if table is first else 3)  # Also of the two jobs' equivalents.
+        told = self.predict(GPU_BOUND, HOST_BOUND, "--gpu", "L4,T4", "--total-steps", "1000000")["equivalents"]
+        self.assertEqual([line.split(", on L4")[0] for line in told], [str(GPU_BOUND), str(HOST_BOUND)])
 
     def test_an_instance_has_the_grid_of_its_own_region(self):
         def co2(region, *flags):
