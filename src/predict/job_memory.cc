@@ -1,5 +1,7 @@
 #include "predict/job_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -33,8 +35,8 @@ double JobMemory::Scale() const {
   return recorded_bytes && peak.peak_bytes > 0 ? *recorded_bytes / peak.peak_bytes : 1;
 }
 
-std::optional<double> JobMemory::PeakAt(double batch_ratio) const {
-  if (model) return Scale() * model->PeakAt(batch_ratio).peak_bytes;
+std::optional<double> JobMemory::PeakAt(double batch_ratio, Workspaces workspaces) const {
+  if (model) return Scale() * model->PeakAt(batch_ratio, {}, workspaces).peak_bytes;
   return batch_ratio == 1 ? recorded_bytes : std::nullopt;
 }
 
@@ -42,14 +44,19 @@ double JobMemory::Reserve() const {
   return peak.peak_bytes > 0 ? std::max(1.0, reserved_bytes / peak.peak_bytes) : 1;
 }
 
-std::optional<double> JobMemory::TakenAt(double batch_ratio) const {
-  const std::optional<double> allocated = PeakAt(batch_ratio);
+std::optional<double> JobMemory::TakenAt(double batch_ratio, Workspaces workspaces) const {
+  const std::optional<double> allocated = PeakAt(batch_ratio, workspaces);
   if (!allocated) return std::nullopt;
   return Reserve() * *allocated;
 }
 
-std::optional<double> JobMemory::LargestBatch(double bytes) const {
-  return model ? model->LargestBatch(bytes / Scale() / Reserve()) : std::nullopt;
+std::optional<double> JobMemory::LargestBatch(double bytes, Workspaces workspaces) const {
+  return model ? model->LargestBatch(bytes / Scale() / Reserve(), workspaces) : std::nullopt;
+}
+
+std::string JobMemory::BatchDoubt() const {
+  constexpr double kMore = 2;
+  return WorkspaceDecides(kMore) ? fmt::format(kWorkspaceDoubt, "another") : "";
 }
 
 std::string JobMemory::Doubt() const {
@@ -107,7 +114,10 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
   const std::optional<double> needed = memory.PeakAt(1);
   std::vector<MemoryFit> fits(memory_bytes.size());
   if (!needed) return fits;
-  std::map<double, std::optional<double>> largest;  // By bytes, which many GPUs share.
+  struct Largest {
+    std::optional<double> ratio, at_best;
+  };
+  std::map<double, Largest> largest;  // By bytes, which many GPUs share.
   for (std::size_t i = 0; i < fits.size(); ++i) {
     const double room = memory_bytes[i] * (1 - kMemoryMargin);
     if (*memory.TakenAt(1) <= room) {
@@ -117,9 +127,15 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
     }
     if (!memory.samples) continue;
     const auto [known, is_new] = largest.try_emplace(room);
-    if (is_new) known->second = memory.LargestBatch(room);
-    if (known->second)
-      fits[i].samples = std::floor(*known->second * static_cast<double>(*memory.samples));
+    auto& [ratio, at_best] = known->second;
+    if (is_new) {
+      ratio = memory.LargestBatch(room);
+      if (ratio && *ratio > 1 && memory.WorkspaceDecides(*ratio))
+        at_best = memory.LargestBatch(room, Workspaces::kStay);
+    }
+    const auto samples = static_cast<double>(*memory.samples);
+    if (ratio) fits[i].samples = std::floor(*ratio * samples);
+    if (at_best) fits[i].samples_at_best = std::floor(*at_best * samples);
   }
   return fits;
 }

@@ -42,12 +42,19 @@ struct JobMemory {
 
   /// Bytes at the peak with so many times the samples. What was recorded counts before the model,
   /// which then tells the growth alone. nullopt: not known.
-  std::optional<double> PeakAt(double batch_ratio) const;
+  std::optional<double> PeakAt(double batch_ratio, Workspaces workspaces = Workspaces::kGrow) const;
   /// What the caching allocator takes from the driver for it, nullopt: not known.
-  std::optional<double> TakenAt(double batch_ratio) const;
+  std::optional<double> TakenAt(double batch_ratio,
+                                Workspaces workspaces = Workspaces::kGrow) const;
   /// The most samples, as a multiple of those recorded, for which so many bytes are enough;
   /// nullopt: not known.
-  std::optional<double> LargestBatch(double bytes) const;
+  std::optional<double> LargestBatch(double bytes, Workspaces workspaces = Workspaces::kGrow) const;
+  /// Whether what cuDNN's workspaces do decides how much that batch takes.
+  bool WorkspaceDecides(double batch_ratio) const {
+    return model && model->PeakAt(batch_ratio).workspace_uncertain;
+  }
+  /// Why memory at other batch sizes is a range; empty: it is not.
+  std::string BatchDoubt() const;
   /// That a memory timeline can hardly be of this job; empty: it may be, or there is none.
   std::string Doubt() const;
 
@@ -74,6 +81,8 @@ std::optional<double> UsableBytes(const DeviceSpec& device);
 struct MemoryFit {
   std::optional<bool> fits = {};       ///< None: too close to tell; memory in pieces decides.
   std::optional<double> samples = {};  ///< The most that fit, with kMemoryMargin left.
+  /// The same were cuDNN's workspaces to stay as they are; none: they do not decide it.
+  std::optional<double> samples_at_best = {};
 };
 
 /// For each of several memories, in bytes.

@@ -36,15 +36,23 @@ std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job
       at.step.low = std::min(at.step.mid, std::max(at.step.low, curve.points.back().step.low));
     at.samples_per_s = kMsPerS * static_cast<double>(samples) / at.step.mid;
     at.memory_bytes = memory.PeakAt(ratio);
+    if (memory.WorkspaceDecides(ratio))
+      at.memory_other_bytes = memory.PeakAt(ratio, Workspaces::kStay);
+    bool too_large = false;
     if (at.memory_bytes && memory_bytes) {
       at.fits = *memory.TakenAt(ratio) <= room;
       at.beyond = *at.memory_bytes > *memory_bytes;
+      if (at.memory_other_bytes && *memory.TakenAt(ratio, Workspaces::kStay) <= room) {
+        too_large = at.fits == false;
+        at.fits = at.fits == true ? at.fits : std::nullopt;
+        at.beyond = false;
+      }
     }
     points.push_back({.samples = samples,
                       .step_ms = at.step.mid,
                       .samples_per_s = at.samples_per_s,
                       .memory_delta_bytes = {},
-                      .too_large = at.fits == false});
+                      .too_large = too_large || at.fits == false});
     curve.points.push_back(at);
   }
   for (std::size_t i = curve.points.size(); i-- > 1;) {

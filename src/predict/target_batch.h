@@ -17,6 +17,8 @@ struct TargetBatch {
   PredictedMs step = {};
   double samples_per_s = 0;
   std::optional<double> memory_bytes = {};  ///< At the peak.
+  /// The same were cuDNN's workspaces to stay as they are; none: they do not decide it.
+  std::optional<double> memory_other_bytes = {};
   /// Whether what is reserved for it leaves kMemoryMargin of the GPU's memory; none: not known.
   std::optional<bool> fits = {};
   bool beyond = false;  ///< The peak alone is more than the GPU has.

@@ -36,6 +36,7 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
     if (!targets[i].gpu_memory_bytes) continue;
     targets[i].fits = fits[i].fits;
     targets[i].largest_batch = fits[i].samples;
+    targets[i].largest_batch_at_best = fits[i].samples_at_best;
   }
 }
 

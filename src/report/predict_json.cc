@@ -105,6 +105,7 @@ void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("workspace_bytes").Number(parts.workspace);
   WriteRecorded(json, memory.recorded);
   json.Key("recorded_doubt").StringOrNull(memory.Doubt());
+  json.Key("batch_doubt").StringOrNull(memory.BatchDoubt());
   json.Key("optimizer").StringOrNull(memory.model->optimizer());
   json.Key("unknown_operators").Integer(memory.model->unknown_operators());
   json.Key("samples").Integer(memory.samples);
@@ -165,6 +166,7 @@ void WriteCurve(JsonWriter& json, const std::optional<TargetBatchCurve>& curve) 
     WriteRange(json.Key("step_ms"), point.step);
     json.Key("samples_per_s").Number(point.samples_per_s);
     json.Key("memory_bytes").Number(point.memory_bytes);
+    json.Key("memory_other_bytes").Number(point.memory_other_bytes);
     json.Key("fits");
     point.fits ? json.Bool(*point.fits) : json.Null();
     json.EndObject();
@@ -201,6 +203,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   json.Key("fits");
   target.fits ? json.Bool(*target.fits) : json.Null();
   json.Key("largest_batch").Number(target.largest_batch);
+  json.Key("largest_batch_at_best").Number(target.largest_batch_at_best);
   WriteCurve(json, target.batch_curve);
   json.Key("limited_by").StringOrNull(target.limited_by);
   json.Key("measured_operators").Integer(static_cast<std::int64_t>(target.measured_operators));

@@ -50,7 +50,9 @@ struct PredictedTarget {
   std::string currency = {};
   std::optional<double> memory_bytes = {};  ///< That the job takes there.
   std::optional<bool> fits = {};
-  std::optional<double> largest_batch = {};          ///< Samples that fit, with kMemoryMargin left.
+  std::optional<double> largest_batch = {};  ///< Samples that fit, with kMemoryMargin left.
+  /// The same were cuDNN's workspaces to stay as they are; none: they do not decide it.
+  std::optional<double> largest_batch_at_best = {};
   std::optional<TargetBatchCurve> batch_curve = {};  ///< Where it was asked for.
   std::size_t measured_operators = 0;                ///< On that GPU, for --gpu-calibration.
   double measured_share = 0;    ///< Of the GPU time, that they tell of: 0 to 1.

@@ -61,6 +61,13 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   if (const std::string doubt = memory.Doubt(); !doubt.empty())
     page.Paragraph("            ", "Is the timeline of this job? " + doubt, Style::kBold,
                    Style::kWarning);
+  if (const std::string doubt = memory.BatchDoubt(); !doubt.empty()) {
+    page.Paragraph("            ",
+                   doubt +
+                       ": ranges of memory and batches are from a workspace that stays to one "
+                       "that grows with the batch",
+                   Style::kBold, Style::kWarning);
+  }
   if (memory.sharded.empty()) return;
   text = "a rank then takes";
   for (const ShardedMemory& sharded : memory.sharded) {
@@ -234,11 +241,16 @@ void WriteCurve(TextPage& page, const PredictedTarget& target) {
         [](const TargetBatch& p) { return Span{fmt::format("{:.1f}", p.samples_per_s)}; }},
        {"memory", Kind::kNumber,
         [](const TargetBatch& p) {
-          return Span{p.memory_bytes ? FormatBytes(*p.memory_bytes) : "unknown"};
+          if (!p.memory_bytes) return Span{"unknown"};
+          const double other = p.memory_other_bytes.value_or(*p.memory_bytes);
+          if (FormatBytes(other) == FormatBytes(*p.memory_bytes)) return Span{FormatBytes(other)};
+          return Span{fmt::format("{} to {}", FormatBytes(std::min(other, *p.memory_bytes)),
+                                  FormatBytes(std::max(other, *p.memory_bytes)))};
         }},
        {"", Kind::kText, [&](const TargetBatch& p) {
           if (p.beyond) return Span{"does not fit", Style::kBad};
           if (p.fits == false) return Span{"tight", Style::kWarning};
+          if (!p.fits && p.memory_other_bytes) return Span{"may not fit", Style::kWarning};
           std::string note;
           const auto also = [&](std::string_view text) {
             note += (note.empty() ? "" : ", ") + std::string(text);
@@ -282,7 +294,11 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
                         : Span{t.memory_bytes ? "?" : ""};
         }},
        {"max batch", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{Optional(t.largest_batch, "{:.0f}")}; }},
+        [](const PredictedTarget& t) {
+          if (!t.largest_batch || !t.largest_batch_at_best)
+            return Span{Optional(t.largest_batch, "{:.0f}")};
+          return Span{fmt::format("{:.0f}-{:.0f}", *t.largest_batch, *t.largest_batch_at_best)};
+        }},
        {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
        {"energy", Kind::kNumber, [&](const PredictedTarget& t) {
           return Span{t.energy ? EnergyText(*t.energy, page.charset()) : ""};

@@ -238,9 +238,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   }
   if (attempt.memory && attempt.memory->bytes > 0) also(WhyNoRoom(job_, *attempt.memory));
   if (attempt.memory && attempt.memory->workspace_uncertain) {
-    also(
-        "cuDNN's workspace is a large part of the memory, and with this batch it may choose "
-        "another algorithm with another one");
+    also(fmt::format(kWorkspaceDoubt, "this"));
   }
   return forecast;
 }

@@ -188,11 +188,13 @@ MemoryParts StepMemoryModel::Constant() const {
   return parts;
 }
 
-StepMemory StepMemoryModel::PeakAt(double batch_ratio, const Sharding& sharding) const {
+StepMemory StepMemoryModel::PeakAt(double batch_ratio, const Sharding& sharding,
+                                   Workspaces workspaces) const {
   const std::vector<MemoryParts> changes = Changes(tensors_, batch_ratio);
   std::vector<double> workspace(changes.size());
   for (const OperatorWorkspace& convolution : tensors_.workspaces)
-    workspace[convolution.op] = LargestCall(convolution, batch_ratio);
+    workspace[convolution.op] =
+        LargestCall(convolution, workspaces == Workspaces::kGrow ? batch_ratio : 1);
   MemoryParts alive = Constant();
   StepMemory peak;
   double at_peak = 0;  // Of convolutions.
@@ -218,8 +220,8 @@ double StepMemoryModel::ReservedAt(double batch_ratio) const {
       AllocatorReplay(tensors_, optimizer_.tensors, libraries_, batch_ratio).Reserved());
 }
 
-std::optional<double> StepMemoryModel::LargestBatch(double bytes) const {
-  const auto fits = [&](double ratio) { return PeakAt(ratio).peak_bytes <= bytes; };
+std::optional<double> StepMemoryModel::LargestBatch(double bytes, Workspaces workspaces) const {
+  const auto fits = [&](double ratio) { return PeakAt(ratio, {}, workspaces).peak_bytes <= bytes; };
   if (!fits(0)) return 0;
   constexpr double kMost = 1 << 14;
   double low = 0, high = 1;

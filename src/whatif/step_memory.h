@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -52,6 +53,15 @@ struct Sharding {
 /// 1/ranks, activations and all else as it is.
 MemoryParts Shard(const MemoryParts& parts, const Sharding& sharding);
 
+/// What becomes of cuDNN's workspaces with another batch: the same algorithms take in proportion,
+/// or the library chooses others that need no more (or less) than the recorded ones.
+enum class Workspaces { kGrow, kStay };
+
+/// Of a forecast whose StepMemory::workspace_uncertain is true.
+inline constexpr std::string_view kWorkspaceDoubt =
+    "cuDNN's workspace is a large part of the memory, and with {} batch it may choose another "
+    "algorithm with another one";
+
 struct StepMemory {
   MemoryParts parts;      ///< At the peak.
   double peak_bytes = 0;  ///< Their sum: allocated.
@@ -74,7 +84,8 @@ class StepMemoryModel {
   /// the least that has to be gathered.
   ///
   /// @param batch_ratio  samples a step, of those recorded
-  StepMemory PeakAt(double batch_ratio, const Sharding& sharding = {}) const;
+  StepMemory PeakAt(double batch_ratio, const Sharding& sharding = {},
+                    Workspaces workspaces = Workspaces::kGrow) const;
 
   /// Bytes taken from the driver, by a replay of the allocator's rules; at least the peak.
   double ReservedAt(double batch_ratio) const;
@@ -82,7 +93,7 @@ class StepMemoryModel {
   /// The most samples that fit a memory, as a multiple of those that were recorded: the largest
   /// ratio at which the peak is at most so many bytes; 0 where what does not depend on the batch is
   /// too much by itself; nullopt where too little grows with the batch to tell.
-  std::optional<double> LargestBatch(double bytes) const;
+  std::optional<double> LargestBatch(double bytes, Workspaces workspaces = Workspaces::kGrow) const;
 
   /// Nodes of the backward without a rule for what they keep; their first input is taken to be it.
   std::int64_t unknown_operators() const { return tensors_.assumed; }

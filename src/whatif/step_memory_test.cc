@@ -205,6 +205,13 @@ TEST(StepMemoryTest, TheLargestBatchThatFits) {
   EXPECT_EQ(model.LargestBatch(1e30), std::nullopt);
 }
 
+TEST(StepMemoryTest, WithoutConvolutionsNoWorkspaceGrows) {
+  JobBuilder b = Network();
+  const StepMemoryModel model = ModelOf(b).value();
+  EXPECT_EQ(model.PeakAt(8, {}, Workspaces::kStay).peak_bytes, model.PeakAt(8).peak_bytes);
+  EXPECT_EQ(model.LargestBatch(1e9, Workspaces::kStay), model.LargestBatch(1e9));
+}
+
 void ExpectNoAnswer(JobBuilder& b, std::string_view why) {
   const Result<StepMemoryModel> model = StepMemoryModel::Make(b.Build(), {});
   ASSERT_FALSE(model.ok());

@@ -317,6 +317,34 @@ class BatchSizes(PredictTest):
         self.assertIn("best that fits", text)
         self.assertIn("does not fit", text)
 
+    def test_where_workspaces_decide_memory_is_a_range(self):
+        """VGG-19 at 16 samples: 2.6 of 4.8 GB are cuDNN's. What was allocated at other batches is in h200/truth.json."""
+        trace = support.data_file("h200/traces/vgg19_bs-16.json.gz")
+        truth = {row["bs"]: row["mem_alloc_MB"] * 2**20 for row in json.loads(support.data_file("h200/truth.json").read_text())["results"]
+                 if "bs" in row and {**row["cfg"], "bs": 0} == {"model": "vgg19", "bs": 0}}
+        result = self.predict(trace, "--gpu", "H200,L4", "--batch-curve")
+        whatif = support.headroom("whatif", trace, "batch-size:n=128", "--json").json()["scenarios"][0]["why"]
+        self.assertIn(result["baseline"]["memory"]["batch_doubt"].split(",")[0], whatif)
+        h200, l4 = result["targets"]
+        points = {point["samples"]: point for point in h200["batch_curve"]["points"]}
+        self.assertIsNone(points[16]["memory_other_bytes"])
+        compared = [samples for samples in truth if samples > 16 and samples in points]
+        self.assertGreaterEqual(len(compared), 3)
+        for samples in compared:
+            self.assertLess(points[samples]["memory_other_bytes"], truth[samples])
+            self.assertGreater(points[samples]["memory_bytes"], truth[samples])
+        self.assertGreater(h200["largest_batch_at_best"], 2 * h200["largest_batch"])
+        of_l4 = {point["samples"]: point["fits"] for point in l4["batch_curve"]["points"]}
+        self.assertEqual((of_l4[32], of_l4[128], of_l4[256]), (True, None, False))
+        text = support.headroom("predict", trace, "--gpu", "H200,L4", "--batch-curve", environment={"LC_ALL": "C.UTF-8"}).text
+        self.assert_readable_text(text, trace)
+        self.assertIn("cuDNN's workspace is a large part of the memory", text)
+        self.assertIn(f" {h200['largest_batch']:.0f}-{h200['largest_batch_at_best']:.0f} ", text)
+        self.assertIn("may not fit", text)
+        sound = self.predict(GPU_BOUND, "--gpu", "H200")
+        self.assertIsNone(sound["baseline"]["memory"]["batch_doubt"])
+        self.assertIsNone(sound["targets"][0]["largest_batch_at_best"])
+
     def test_a_host_that_is_the_limit_launches_as_slowly_for_more(self):
         points = self.predict(HOST_BOUND, "--gpu", "B200", "--batch-curve")["targets"][0]["batch_curve"]["points"]
         self.assertAlmostEqual(points[0]["step_ms"]["mid"] / points[1]["step_ms"]["mid"], 1, delta=0.02)
