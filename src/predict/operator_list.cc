@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "predict/bounded_json.h"
 #include "predict/csv_table.h"
 #include "predict/vector_time.h"
 
@@ -60,8 +61,8 @@ std::optional<Json> ParseLiteral(std::string_view text) {
     }
   }
   if (json.empty()) return Json::array();
-  Json value = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded() || !value.is_array()) return std::nullopt;
+  std::optional<Json> value = ParseBoundedJson(json);
+  if (!value || !value->is_array()) return std::nullopt;
   return value;
 }
 
@@ -433,58 +434,44 @@ std::string TextOf(const Json& object, const char* key) {
   return at->is_number() ? at->dump() : std::string();
 }
 
+Status AddObject(Json& object, const std::string& place, Lists& lists) {
+  Row row{.place = place};
+  if (!object.is_object() || !object.contains("op") || !object.contains("fw"))
+    return Bad(row.place, "must be an object with op and fw");
+  constexpr std::array<std::string_view, 14> kKeys = {
+      "op",   "fw",    "bw",   "acc", "repeat", "inputs",      "output",
+      "name", "model", "mode", "seq", "batch",  "parallelism", "idx"};
+  for (const auto& item : object.items()) {
+    if (std::find(kKeys.begin(), kKeys.end(), item.key()) == kKeys.end())
+      return Bad(row.place, fmt::format("key '{}' is not known; correct or remove it", item.key()));
+  }
+  row.op = TextOf(object, "op");
+  row.name = TextOf(object, "name");
+  row.mode = TextOf(object, "mode");
+  const std::string repeats = TextOf(object, "repeat");
+  if (!repeats.empty()) {
+    if (Status status = ReadRepeats(repeats, row); !status.ok()) return status;
+  }
+  const auto list = [&](const char* key) {
+    const auto at = object.find(key);
+    return at == object.end() || at->is_null() ? Json::array() : std::move(*at);
+  };
+  row.forward = list("fw");
+  row.backward = list("bw");
+  row.accumulate = list("acc");
+  if (Status status = ReadShapes(list("inputs"), list("output"), row); !status.ok()) return status;
+  const std::string key = NameOfList(TextOf(object, "model"), row.mode, TextOf(object, "seq"),
+                                     TextOf(object, "batch"), TextOf(object, "parallelism"));
+  return lists.Add(row, key, TextOf(object, "batch"));
+}
+
 Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::string& name) {
-  Json root;
-  try {
-    root = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    const std::size_t read = std::min(error.byte, text.size());
-    const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(read), '\n');
-    return Status::BadInput(fmt::format(
-        "{}, line {}: not JSON; correct what ends there, or write it again", name, line));
-  } catch (const Json::out_of_range&) {
-    return Status::BadInput(fmt::format("{}: holds a number that is out of range", name));
-  }
-  if (!root.is_array()) {
-    return Status::BadInput(
-        fmt::format("{}: is {}, not an array of operators (docs/predict.md)", name,
-                    root.is_object() ? "one JSON object" : "JSON, but one value"));
-  }
   Lists lists;
-  for (std::size_t i = 0; i < root.size(); ++i) {
-    const Json& object = root[i];
-    Row row{.place = fmt::format("{}, operator {}", name, i + 1)};
-    if (!object.is_object() || !object.contains("op") || !object.contains("fw"))
-      return Bad(row.place, "must be an object with op and fw");
-    constexpr std::array<std::string_view, 14> kKeys = {
-        "op",   "fw",    "bw",   "acc", "repeat", "inputs",      "output",
-        "name", "model", "mode", "seq", "batch",  "parallelism", "idx"};
-    for (const auto& item : object.items()) {
-      if (std::find(kKeys.begin(), kKeys.end(), item.key()) == kKeys.end())
-        return Bad(row.place,
-                   fmt::format("key '{}' is not known; correct or remove it", item.key()));
-    }
-    row.op = TextOf(object, "op");
-    row.name = TextOf(object, "name");
-    row.mode = TextOf(object, "mode");
-    const std::string repeats = TextOf(object, "repeat");
-    if (!repeats.empty()) {
-      if (Status status = ReadRepeats(repeats, row); !status.ok()) return status;
-    }
-    const auto list = [&](const char* key) {
-      const auto at = object.find(key);
-      return at == object.end() || at->is_null() ? Json::array() : *at;
-    };
-    row.forward = list("fw");
-    row.backward = list("bw");
-    row.accumulate = list("acc");
-    if (Status status = ReadShapes(list("inputs"), list("output"), row); !status.ok())
-      return status;
-    const std::string key = NameOfList(TextOf(object, "model"), row.mode, TextOf(object, "seq"),
-                                       TextOf(object, "batch"), TextOf(object, "parallelism"));
-    if (Status status = lists.Add(row, key, TextOf(object, "batch")); !status.ok()) return status;
-  }
+  const Status status =
+      ForEachJsonElement(text, name, "operator", [&](std::size_t number, Json& object) {
+        return AddObject(object, fmt::format("{}, operator {}", name, number), lists);
+      });
+  if (!status.ok()) return status;
   return std::move(lists).Take();
 }
 

@@ -155,6 +155,17 @@ TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
   }
 }
 
+TEST_F(OperatorListTest, DeepNestingIsRefusedWhereverItStands) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string& text :
+       {"[{\"op\":\"Linear\",\"fw\":" + deep + "}]", "op,fw\nLinear," + deep + "\n",
+        "[{\"op\":\"x\",\"fw\":[],\"model\":" + deep + "}]"}) {
+    const auto lists = Read(text);
+    ASSERT_FALSE(lists.ok());
+    EXPECT_EQ(lists.status().code(), StatusCode::kBadInput);
+  }
+}
+
 // Whatever a file holds: a list whose step has a finite time, or an error that names it.
 RC_GTEST_PROP(OperatorListProperty, ADamagedListGivesASoundOneOrAnErrorThatNamesIt, ()) {
   const bool json = *rc::gen::arbitrary<bool>();

@@ -209,9 +209,10 @@ class Operators(PredictTest):
         nothing = self.write("ops.json", '[{"op":"x","fw":[]}]')
         self.assert_refused(support.headroom("predict", "--ops", nothing, "--gpu", "T4"), 3, "no operator")
 
-    def test_deep_values_do_no_harm(self):
-        deep = self.write("ops.json", '[{"op":"a","fw":[["VECrelu",[8,8]]],"model":' + "[" * 50000 + "]" * 50000 + "}]")
-        self.predict("--ops", deep, "--gpu", "T4")
+    def test_deep_values_are_refused(self):
+        deep = "[" * 200000 + "]" * 200000
+        for text in ('[{"op":"a","fw":[["VECrelu",[8,8]]],"model":%s}]' % deep, '[{"op":"Linear","fw":%s}]' % deep):
+            self.assert_refused(support.headroom("predict", "--ops", self.write("ops.json", text), "--gpu", "T4"), 3, "operator 1", "deeper than 16")
 
     def test_wrong_lists_are_refused_with_their_line(self):
         for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("is empty; copy or write it again",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
