@@ -16,8 +16,8 @@
 namespace headroom {
 namespace {
 
-/// Beyond this, a table is no list of operators.
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+/// What cells take in memory, many times a short one's text, and a row beside its cells.
+constexpr std::size_t kMostCells = std::size_t{1} << 24, kCellsOfRow = 2;
 
 /// What libcsv's callbacks fill.
 struct Filling {
@@ -25,10 +25,13 @@ struct Filling {
   std::vector<std::string> cells = {};
   std::size_t line = 1;  ///< At the end of what was read.
   std::size_t wrong_line = 0, wrong_cells = 0;
+  std::size_t stored = 0;  ///< Cells, and what rows count for; no more than a little over the most.
 };
 
 void TakeCell(void* text, std::size_t length, void* data) {
   auto* filling = static_cast<Filling*>(data);
+  if (filling->stored > kMostCells) return;
+  ++filling->stored;
   filling->cells.emplace_back(static_cast<const char*>(text), length);
   filling->line += static_cast<std::size_t>(
       std::count(filling->cells.back().begin(), filling->cells.back().end(), '\n'));
@@ -36,6 +39,8 @@ void TakeCell(void* text, std::size_t length, void* data) {
 
 void TakeRow(int end, void* data) {
   auto* filling = static_cast<Filling*>(data);
+  if (filling->stored > kMostCells) return;
+  filling->stored += kCellsOfRow;
   CsvTable& table = *filling->table;
   const bool blank = filling->cells.size() == 1 && filling->cells.front().empty();
   if (!filling->cells.empty() && !blank) {
@@ -83,6 +88,10 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
         "quotes as \"say \"\"so\"\"\"",
         name, filling.line));
   }
+  if (filling.stored > kMostCells) {
+    return Status::BadInput(fmt::format("{}: more than {} million cells; give a part of its rows",
+                                        name, kMostCells / 1'000'000));
+  }
   if (table.header.empty())
     return Status::BadInput(fmt::format("{}: no header line with names of columns", name));
   if (filling.wrong_line > 0) {
@@ -97,7 +106,7 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
   return table;
 }
 
-Result<std::string> ReadWholeText(const std::string& path) {
+Result<std::string> ReadWholeText(const std::string& path, std::size_t most_bytes) {
   // OpenByteSource() refuses both, too, but its remedies are for traces.
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown))
@@ -115,8 +124,9 @@ Result<std::string> ReadWholeText(const std::string& path) {
     if (!read.ok()) return read.status();
     text.resize(before + read.value());
     if (read.value() == 0) break;
-    if (text.size() > kMostBytes)
-      return Status::BadInput(fmt::format("{}: more than 1 GiB is no table of operators", path));
+    if (text.size() > most_bytes)
+      return Status::BadInput(
+          fmt::format("{}: more than {} MiB of text; give a part of it", path, most_bytes >> 20));
   }
   if (!source.value()->damage().empty())
     return Status::BadInput(fmt::format("{}: {}", path, source.value()->damage()));

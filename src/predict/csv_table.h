@@ -24,7 +24,8 @@ struct CsvTable {
 };
 
 /// Reads a file as RFC 4180 has it, also gzip or zstd. BadInput names file, line and remedy: what
-/// is not a table, rows of another length than the header, columns that are there twice.
+/// is not a table, rows of another length than the header, columns that are there twice, more than
+/// 16 million cells.
 Result<CsvTable> ReadCsv(const std::string& path);
 
 /// The same of text; `name` is for messages.
@@ -33,7 +34,8 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name);
 /// One line, with quotes where a cell needs them.
 std::string CsvLine(const std::vector<std::string>& cells);
 
-/// Whole bytes of a file, also gzip or zstd.
-Result<std::string> ReadWholeText(const std::string& path);
+/// Whole bytes of a file, also gzip or zstd. BadInput where there are more than `most_bytes`.
+Result<std::string> ReadWholeText(const std::string& path,
+                                  std::size_t most_bytes = std::size_t{128} << 20);
 
 }  // namespace headroom

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "predict/bounded_json.h"
 #include "predict/csv_table.h"
 
 namespace headroom {
@@ -43,37 +44,48 @@ std::optional<Entry> EntryOf(const nlohmann::json& row) {
 }  // namespace
 
 Result<RecordedMemory> ReadMemoryTimeline(const std::string& path) {
-  const Result<std::string> text = ReadWholeText(path);
+  constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // Some 12 million entries.
+  const Result<std::string> text = ReadWholeText(path, kMostBytes);
   if (!text.ok()) return text.status();
-  const nlohmann::json rows = nlohmann::json::parse(text.value(), nullptr, false);
   const auto bad = [&](const std::string& what) {
-    return Status::BadInput(fmt::format(
-        "{}: {}; it must be what prof.export_memory_timeline(\"FILE.raw.json.gz\") wrote", path,
-        what));
+    return Status::BadInput(fmt::format("{}: {}", path, what));
   };
-  if (!rows.is_array() || rows.empty()) return bad("is no list of [time, action, bytes, category]");
   RecordedMemory now, most;
-  std::optional<std::int64_t> before;  // Time of the last entry.
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::optional<Entry> entry = EntryOf(rows[i]);
-    if (!entry)
-      return bad(fmt::format("entry {} is not a time, an action from 1 to 4, bytes and a category",
-                             i + 1));
-    now.*kCategories[std::min(entry->category, kCategories.size() - 1)] += entry->bytes;
-    if (before && entry->time < *before)
-      return bad(fmt::format("entry {} is earlier than the one before it", i + 1));
-    before = entry->time;
-    const std::optional<Entry> next =
-        i + 1 < rows.size() ? EntryOf(rows[i + 1]) : std::optional<Entry>();
-    if (next && next->time == entry->time) continue;
+  std::optional<std::int64_t> time;  // Of the last entry.
+  // What was allocated once all of a moment's entries are read, up to number `last`.
+  const auto end_moment = [&](std::size_t last) {
     if (std::any_of(kCategories.begin(), kCategories.end(),
                     [&](const auto part) { return now.*part < 0; })) {
-      return bad(fmt::format("by entry {}, more is freed than was there", i + 1));
+      return bad(fmt::format("by entry {}, more is freed than was there", last));
     }
     // Of moments that are equal, the last: the profiler learns what tensors are for as it goes.
     if (now.Total() >= most.Total()) most = now;
+    return Status::Ok();
+  };
+  std::size_t entries = 0;
+  const auto take = [&](std::size_t number, nlohmann::json& row) {
+    const std::optional<Entry> entry = EntryOf(row);
+    if (!entry)
+      return bad(fmt::format("entry {} is not a time, an action from 1 to 4, bytes and a category",
+                             number));
+    if (time && entry->time < *time)
+      return bad(fmt::format("entry {} is earlier than the one before it", number));
+    if (time && entry->time > *time) {
+      if (Status status = end_moment(entries); !status.ok()) return status;
+    }
+    now.*kCategories[std::min(entry->category, kCategories.size() - 1)] += entry->bytes;
+    time = entry->time;
+    entries = number;
+    return Status::Ok();
+  };
+  Status status = ForEachJsonElement(text.value(), path, "entry", take);
+  if (status.ok()) status = end_moment(entries);
+  if (status.ok() && most.Total() <= 0) status = bad("nothing is ever allocated in it");
+  if (!status.ok()) {
+    return Status::BadInput(
+        status.message() +
+        "; it must be what prof.export_memory_timeline(\"FILE.raw.json.gz\") wrote");
   }
-  if (most.Total() <= 0) return bad("nothing is ever allocated in it");
   return most;
 }
 
