@@ -45,6 +45,9 @@ Exit codes: 0 fine, also where a trace has nothing to replay, which is said; 2 u
 cannot write, or internal error.
 )";
 
+/// No machines of one time are as far apart, and beyond them times have no room.
+constexpr double kLeastHostFactor = 1e-3, kMostHostFactor = 1e3;
+
 void AddPlanFlags(CLI::App& app, JobPlanQuestion& plan) {
   app.add_option("--total-steps", plan.total_steps, "Steps of the whole job: hours, money and CO2")
       ->type_name("N")
@@ -79,7 +82,7 @@ PredictCommand::PredictCommand(CLI::App& parent) {
   app_->add_option("--host-factor", host_factor_,
                    "How many times as fast the other machine's host is [1]")
       ->type_name("F")
-      ->check(AboveZero, "");
+      ->check(Between(kLeastHostFactor, kMostHostFactor));
   app_->add_option("--memory-timeline", timeline_path_,
                    "What the job allocated (prof.export_memory_timeline, raw)")
       ->type_name("FILE");
@@ -241,7 +244,10 @@ Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
     }
     for (const DeviceRates& rate : targets) {
       const Result<StepEstimate> estimate = EstimateStep(list, rate, gpus_.models().constants());
-      if (!estimate.ok()) return estimate.status();
+      if (!estimate.ok()) {
+        return Status::Of(estimate.status().code(),
+                          fmt::format("{}: {}", operators_path_, estimate.status().message()));
+      }
       std::string why = fmt::format("{} of {} operators have no kernels: views, or not known",
                                     list.without_work, list.operators);
       if (list.collectives > 0) {

@@ -25,6 +25,9 @@ using Extents = std::vector<double>;
 
 constexpr double kMostElements = 1e15;
 
+/// Also of what is no number, as infinity times 0.
+bool IsTooMany(double elements) { return !(elements <= kMostElements); }
+
 /// A row of a list, whatever the format.
 struct Row {
   std::string place;  ///< For messages.
@@ -178,7 +181,7 @@ class RowWorks {
   Status AddKernel(StepPhase phase, const std::string& kind, const Json& dimensions,
                    std::size_t index) {
     if (kind == "MEM") {
-      if (AllElements(dimensions) > kMostElements) {
+      if (IsTooMany(AllElements(dimensions))) {
         return Bad(row_.place,
                    fmt::format("shapes of MEM have more than {:g} elements", kMostElements));
       }
@@ -194,7 +197,7 @@ class RowWorks {
                     [](double extent) { return extent >= 1; }) &&
         std::all_of(extents->begin(), extents->end(),
                     [](double extent) { return extent == std::floor(extent); });
-    if (!sound || Elements(*extents) > kMostElements) {
+    if (!sound || IsTooMany(Elements(*extents))) {
       return Bad(
           row_.place,
           fmt::format("dimensions of {} must be whole numbers, 1 or more, whose product is below "
@@ -332,19 +335,32 @@ class Lists {
     const auto [at, added] = index_.emplace(key, lists_.size());
     if (added) {
       lists_.emplace_back();
+      operations_.push_back(0);
       lists_.back().name = key;
       std::int64_t samples = 0;
       const auto [end, error] = std::from_chars(batch.data(), batch.data() + batch.size(), samples);
       if (error == std::errc() && end == batch.data() + batch.size() && samples > 0)
         lists_.back().batch = samples;
     }
-    return RowWorks(row, lists_[at->second]).Add();
+    OperatorList& list = lists_[at->second];
+    const std::size_t before = list.works.size();
+    if (Status status = RowWorks(row, list).Add(); !status.ok()) return status;
+    double& all = operations_[at->second];
+    for (std::size_t i = before; i < list.works.size(); ++i)
+      all += list.works[i].repeats * Operations(list.works[i].work);
+    if (!(all <= kMostOperations)) {
+      return Bad(row.place, fmt::format("with it, the step is more work than {:g} operations; "
+                                        "correct its dimensions or repeat",
+                                        kMostOperations));
+    }
+    return Status::Ok();
   }
   std::vector<OperatorList> Take() && { return std::move(lists_); }
 
  private:
   std::map<std::string, std::size_t> index_;
   std::vector<OperatorList> lists_;
+  std::vector<double> operations_;  ///< By list.
 };
 
 /// "gpt2_large train seq=1024 batch=4"; parallelism unless single.
@@ -379,6 +395,8 @@ Status ReadShapes(const Json& inputs, const Json& output, Row& row) {
   }
   const std::optional<Extents> extents = ExtentsOf(output);
   if (!extents) return Bad(row.place, "output must be a shape");
+  if (IsTooMany(Elements(*extents)))
+    return Bad(row.place, fmt::format("output has more than {:g} elements", kMostElements));
   row.output = *extents;
   return Status::Ok();
 }

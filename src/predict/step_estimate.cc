@@ -45,14 +45,21 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   const ErrorRange error = RangeOfStep(rates, estimate.measured_share, constants);
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);
-  if (convolutions <= 0) return estimate;
-  // The steps that the range was made from have none. They are wrong independently of the rest.
-  const ErrorRange theirs =
-      RangeOf(WorkClass::kConvolution, rates, measured_convolutions / convolutions, constants);
-  const double less = convolutions * (1 - std::exp(theirs.low));
-  const double more = convolutions * (std::exp(theirs.high) - 1);
-  estimate.step.low = std::max(0.0, step - std::hypot(step - estimate.step.low, less));
-  estimate.step.high = step + std::hypot(estimate.step.high - step, more);
+  if (convolutions > 0) {
+    // The steps that the range was made from have none. They are wrong independently of the rest.
+    const ErrorRange theirs =
+        RangeOf(WorkClass::kConvolution, rates, measured_convolutions / convolutions, constants);
+    const double less = convolutions * (1 - std::exp(theirs.low));
+    const double more = convolutions * (std::exp(theirs.high) - 1);
+    estimate.step.low = std::max(0.0, step - std::hypot(step - estimate.step.low, less));
+    estimate.step.high = step + std::hypot(estimate.step.high - step, more);
+  }
+  constexpr double kMostMs = 1e12;  // Some 30 years; times in nanoseconds have room for 300.
+  if (!(estimate.step.high <= kMostMs)) {
+    return Status::BadInput(fmt::format(
+        "{} would take more than {:g} ms a step on {}; correct its repeats and dimensions",
+        list.name.empty() ? "the list" : "'" + list.name + "'", kMostMs, rates.device->short_name));
+  }
   return estimate;
 }
 

@@ -26,7 +26,8 @@ struct StepEstimate {
 /// The range of the step is that of transformers' steps; convolutions, which those have none of,
 /// add theirs.
 ///
-/// Fails (kNoAnswer) where some kernel has no model on the device.
+/// Fails (kNoAnswer) where some kernel has no model on the device, and (kBadInput) where the step
+/// would take decades.
 Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
                                   const KernelConstants& constants);
 

@@ -206,6 +206,10 @@ class Operators(PredictTest):
             path = self.write("ops.json", '[{"op":"x","fw":%s}]' % work)
             self.assert_refused(support.headroom("predict", "--ops", path, "--gpu", "T4"), 3, "operator 1")
         self.predict("--ops", self.write("ops.json", '[{"op":"x","fw":[["CONV2D",[8,64,64,1,56,1,0]]]}]'), "--gpu", "T4")
+        for row in ('{"op":"misc","name":"max_1","fw":[],"output":[1e200,1e200]}', '{"op":"x","repeat":1e9,"fw":[["Linear",[100000,100000,100000]]]}'):
+            self.assert_refused(support.headroom("predict", "--ops", self.write("ops.json", f"[{row}]"), "--gpu", "T4"), 3, "operator 1")
+        for_ages = self.write("ops.json", '[{"op":"x","model":"m","repeat":1e15,"fw":[["VECrelu",[1,1]]]}]')
+        self.assert_refused(support.headroom("predict", "--ops", for_ages, "--gpu", "T4"), 3, "ops.json", "'m'", "T4", "repeats")
         nothing = self.write("ops.json", '[{"op":"x","fw":[]}]')
         self.assert_refused(support.headroom("predict", "--ops", nothing, "--gpu", "T4"), 3, "no operator")
 
@@ -693,7 +697,7 @@ class Flags(PredictTest):
         ops = self.write("ops.csv", OPERATORS)
         for args, fragment in (((), "one input"), ((GPU_BOUND, "--ops", ops), "one input"), ((GPU_BOUND, "--to", "T4"), "--to belongs"),
                                (("--kernels", ops, "--from", "T4"), "--from NAME and --to NAME"), (("--ops", ops, "--from", "T4"), "leave out --from"),
-                               ((GPU_BOUND, "--region", "DE"), "--total-steps"), ((GPU_BOUND, "--host-factor", "0"), "host-factor"),
+                               ((GPU_BOUND, "--region", "DE"), "--total-steps"), ((GPU_BOUND, "--host-factor", "0"), "host-factor"), ((GPU_BOUND, "--host-factor", "1e-300"), "host-factor"),
                                ((GPU_BOUND, "--total-steps", "0"), "total-steps"), (("--ops", ops, "--host-factor", "2"), "recorded job"),
                                ((GPU_BOUND, "--from", "P4"), "recorded on NVIDIA H200"),
                                ((GPU_BOUND, "--total-steps", "5", "--provider", "nope"), "lambda")):
