@@ -238,9 +238,13 @@ Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
   for (std::size_t group = 0; group < lists.value().size(); ++group) {
     const OperatorList& list = lists.value()[group];
     if (list.works.empty()) {
-      return Status::NoAnswer(fmt::format(
-          "{}: no operator{} has kernels that are known (docs/predict.md)", operators_path_,
-          list.name.empty() ? "" : fmt::format(" of '{}'", list.name)));
+      const std::string doubt = list.Doubt();
+      report.abstained.push_back(
+          {.trace = operators_path_,
+           .why = fmt::format("no operator{} has kernels that are known (docs/predict.md){}{}",
+                              list.name.empty() ? "" : fmt::format(" of '{}'", list.name),
+                              doubt.empty() ? "" : ": ", doubt)});
+      continue;
     }
     for (const DeviceRates& rate : targets) {
       const Result<StepEstimate> estimate = EstimateStep(list, rate, gpus_.models().constants());
@@ -255,6 +259,9 @@ Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
             fmt::format("; {} of communication between GPUs {} not in it",
                         Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
       }
+      std::string doubt = list.Doubt();
+      if (const std::string of_gpu = gpus_.models().WhyExtrapolated(rate); !of_gpu.empty())
+        doubt += (doubt.empty() ? "" : "; ") + of_gpu;
       report.targets.push_back(
           {.group = group,
            .workload = list.name,
@@ -268,8 +275,12 @@ Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
            .measured_operators = rate.correction ? rate.correction->size() : 0,
            .measured_share = estimate.value().measured_share,
            .why = why,
-           .doubt = gpus_.models().WhyExtrapolated(rate)});
+           .doubt = doubt});
     }
+  }
+  if (report.targets.empty()) {
+    const PredictAbstention& first = report.abstained.front();
+    return Status::NoAnswer(fmt::format("{}: {}", first.trace, first.why));
   }
   return Status::Ok();
 }

@@ -163,7 +163,10 @@ Result<ScaleReport> ScaleCommand::AnswerForList(const ScaleAnswer& answer) {
                                      operators_path_, lists.value().size(),
                                      lists.value().front().name));
   }
-  return answer.OfList(operators_path_, lists.value().front(), rates, gpus_.models());
+  const OperatorList& list = lists.value().front();
+  if (const std::string doubt = list.Doubt(); !doubt.empty() && !options_.quiet)
+    Remark(fmt::format("{}: {}\n", operators_path_, doubt));
+  return answer.OfList(operators_path_, list, rates, gpus_.models());
 }
 
 Status ScaleCommand::CheckFlags(const TraceFiles& files) const {

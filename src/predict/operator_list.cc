@@ -1,6 +1,7 @@
 #include "predict/operator_list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/format.h"
 #include "predict/bounded_json.h"
 #include "predict/csv_table.h"
 #include "predict/vector_time.h"
@@ -171,9 +173,11 @@ class RowWorks {
           !kernel[1].is_array())
         return Bad(row_.place,
                    "kernels must be a list of [kind, dimensions], as [[\"VECrelu\", [64, 128]]]");
-      if (Status status = AddKernel(phase, kernel[0].get<std::string>(), kernel[1], i);
-          !status.ok())
-        return status;
+      const auto& kind = kernel[0].get_ref<const std::string&>();
+      constexpr std::size_t kLongestKind = 64;
+      if (kind.empty() || kind.size() > kLongestKind)
+        return Bad(row_.place, fmt::format("the kind of kernel {} is no name", i + 1));
+      if (Status status = AddKernel(phase, kind, kernel[1], i); !status.ok()) return status;
     }
     return Status::Ok();
   }
@@ -186,6 +190,13 @@ class RowWorks {
                    fmt::format("shapes of MEM have more than {:g} elements", kMostElements));
       }
       AddMemory(phase, LargestElements(dimensions), dimensions, index);
+      return Status::Ok();
+    }
+    constexpr std::array<std::string_view, 4> kKinds = {"Linear", "BMM", "CONV2D", "SENDRECV"};
+    const bool is_vector = kind.starts_with("VEC"), is_collective = kind.starts_with("ALLREDUCE");
+    if (!is_vector && !is_collective &&
+        std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
+      ++list_.unpredicted[kind];  // What its dimensions mean is not known either.
       return Status::Ok();
     }
     const std::optional<Extents> extents = ExtentsOf(dimensions);
@@ -238,48 +249,39 @@ class RowWorks {
       Push(phase, {.shape = work});
       return Status::Ok();
     }
-    if (kind.starts_with("VEC")) {
+    if (is_vector) {
       if (Status status = wants(2, "(rows, columns)"); !status.ok()) return status;
-      return AddVector(phase, kind, kind.substr(3), (*extents)[0], (*extents)[1], index);
-    }
-    if (kind.starts_with("ALLREDUCE") || kind == "SENDRECV") {
-      ++list_.collectives;
+      AddVector(phase, kind, kind.substr(3), (*extents)[0], (*extents)[1], index);
       return Status::Ok();
     }
-    return Bad(row_.place,
-               fmt::format("kernel kind '{}' is not known; it must be Linear, BMM, CONV2D, MEM or "
-                           "VEC with an operator (docs/predict.md)",
-                           kind));
+    ++list_.collectives;
+    return Status::Ok();
   }
 
-  Status AddVector(StepPhase phase, const std::string& kind, const std::string& op, double rows,
-                   double columns, std::size_t index) {
+  void AddVector(StepPhase phase, const std::string& kind, const std::string& op, double rows,
+                 double columns, std::size_t index) {
     const double bytes = rows * columns * kFloat;
     if (op == "ln" || op == "softmax") {
       Push(phase,
            {.shape = RowwiseWork{.rows = rows, .columns = columns, .softmax = op == "softmax"}});
-      return Status::Ok();
+      return;
     }
     // The backward of a layer norm is listed as a product; it reads gradient and input twice and
     // writes gradients of input, weight and bias.
     if (phase == StepPhase::kBackward && row_.op == "VECln") {
       constexpr double kTensors = 5;
       if (index == 0) PushBytes(phase, kTensors * bytes, 2);
-      return Status::Ok();
+      return;
     }
     const auto known = std::find_if(kPointwiseNames.begin(), kPointwiseNames.end(),
                                     [&](const Pointwise& p) { return p.name == op; });
-    if (known == kPointwiseNames.end()) {
-      return Bad(row_.place, fmt::format("kernel kind '{}' is not known; VEC must be followed by "
-                                         "ln, softmax or an operator of docs/predict.md",
-                                         kind));
-    }
+    if (known == kPointwiseNames.end()) ++list_.guessed[kind];
+    const bool of_two = known != kPointwiseNames.end() && known->of_two;
     // A second operand that is one number is not read, and has no gradient.
-    const bool scalar = known->of_two && row_.op == kind && ScalarOperand();
-    if (scalar && phase == StepPhase::kBackward && index > 0) return Status::Ok();
-    PushBytes(phase, bytes * (known->of_two && !scalar ? 3 : 2));
+    const bool scalar = of_two && row_.op == kind && ScalarOperand();
+    if (scalar && phase == StepPhase::kBackward && index > 0) return;
+    PushBytes(phase, bytes * (of_two && !scalar ? 3 : 2));
     if (phase == StepPhase::kAccumulate) list_.works.back().gradient_bytes = bytes;
-    return Status::Ok();
   }
 
   /// Kernels that are listed by the tensors that they touch.
@@ -493,7 +495,32 @@ Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::s
   return std::move(lists).Take();
 }
 
+/// "3 kernels of kinds that are not known (VECrsqrt, VECsilu) WHAT"; empty: there are none.
+std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::string_view what_of_one,
+                    std::string_view what) {
+  std::int64_t kernels = 0;
+  std::vector<std::string_view> names;
+  for (const auto& [kind, count] : kinds) {
+    kernels += count;
+    names.push_back(kind);
+  }
+  if (kernels == 0) return {};
+  constexpr std::size_t kMostNames = 8;
+  const bool more = names.size() > kMostNames;
+  if (more) names.resize(kMostNames);
+  return fmt::format("{} of kinds that are not known ({}{}) {}", Plural(kernels, "kernel"),
+                     fmt::join(names, ", "), more ? ", ..." : "",
+                     kernels == 1 ? what_of_one : what);
+}
+
 }  // namespace
+
+std::string OperatorList::Doubt() const {
+  const std::string as = DoubtOf(guessed, "is taken as reading one tensor and writing one",
+                                 "are taken as reading one tensor and writing one");
+  const std::string without = DoubtOf(unpredicted, "is not in it", "are not in it");
+  return as + (as.empty() || without.empty() ? "" : "; ") + without;
+}
 
 Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path) {
   const Result<std::string> text = ReadWholeText(path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,14 @@ struct OperatorList {
   /// views, sizes, and names that are not known.
   std::int64_t without_work = 0;
   std::int64_t collectives = 0;  ///< Communication between GPUs, which is in no time here.
+  /// Kernels of kinds that are not known, by kind: those of vector operators (VEC) are taken as
+  /// reading one tensor and writing one ...
+  std::map<std::string, std::int64_t> guessed = {};
+  std::map<std::string, std::int64_t> unpredicted =
+      {};  ///< ... and all others are in no time here.
+
+  /// What of it is guessed or missing; empty: nothing.
+  std::string Doubt() const;
 };
 
 /// Reads a list of operators: CSV with the columns that docs/predict.md describes (`op`, `fw`, and

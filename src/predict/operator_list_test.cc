@@ -95,6 +95,23 @@ TEST_F(OperatorListTest, EachModelIsAStepOfItsOwnAndCollectivesAreCounted) {
   EXPECT_EQ(lists.value()[1].collectives, 1);
 }
 
+TEST_F(OperatorListTest, KindsThatAreNotKnownAreGuessedOrCountedAndNamed) {
+  const auto lists = Read(
+      "model,op,fw\na,VECrelu,\"[['VECrelu', (8, 8)]]\"\n"
+      "b,VECrsqrt,\"[['VECrsqrt', (64, 32)], ['FLASH', ((8, 8), (8,))]]\"\n"
+      "b,VECsilu,\"[['VECsilu', (64, 32)]]\"\nc,FLASH,\"[['FLASH', (8, 8)]]\"\n");
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  ASSERT_EQ(lists.value().size(), 3u);
+  EXPECT_EQ(lists.value()[0].Doubt(), "");
+  const OperatorList& list = lists.value()[1];
+  ASSERT_EQ(list.works.size(), 2u);
+  EXPECT_EQ(std::get<PointwiseWork>(list.works[0].work.shape).bytes, 64 * 32 * 8);
+  EXPECT_EQ(list.Doubt(),
+            "2 kernels of kinds that are not known (VECrsqrt, VECsilu) are taken as reading one "
+            "tensor and writing one; 1 kernel of kinds that are not known (FLASH) is not in it");
+  EXPECT_TRUE(lists.value()[2].works.empty());
+}
+
 TEST_F(OperatorListTest, StepsAddUpByPhase) {
   const auto lists = Read(
       R"json([{"op": "Linear", "repeat": 2, "fw": [["Linear", [4096, 1024, 1024]]],
@@ -136,8 +153,10 @@ TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
            Case{"op,fw\nx,\"[['BMM', (1, 2, 3)]]\"\n", "line 2: dimensions of BMM must be (b, m"},
            Case{"op,fw\nx,\"[['BMM', (1, 2, 3, -4)]]\"\n", "1 or more"},
            Case{"op,fw\nx,\"[['BMM', (1e9, 1e9, 1e9, 9)]]\"\n", "product is below"},
-           Case{"op,fw\nx,\"[['Spline', (1, 2)]]\"\n", "'Spline' is not known"},
-           Case{"op,fw\nx,\"[['VECspline', (1, 2)]]\"\n", "'VECspline' is not known"},
+           Case{"op,fw\nx,\"[['VECspline', (1, 2, 3)]]\"\n",
+                "dimensions of VECspline must be (rows"},
+           Case{"op,fw\nx,\"[['Spline', 7]]\"\n", "[kind, dimensions]"},
+           Case{"op,fw\nx,\"[['', (1, 2)]]\"\n", "kernel 1 is no name"},
            Case{"op,fw\nx,\"[3]\"\n", "[kind, dimensions]"},
            Case{"op,fw,repeat\nx,[],-1\n", "repeat is '-1'"},
            Case{"op,fw\n", "lists no operator"},

@@ -70,7 +70,7 @@ struct PlannedOption {
   std::optional<double> co2_kg = {};
 };
 
-/// A trace that cannot be replayed, and what it lacks.
+/// A trace that cannot be replayed, or the file of a step without known kernels, and what it lacks.
 struct PredictAbstention {
   std::string trace, why;
 };

@@ -213,6 +213,22 @@ class Operators(PredictTest):
         nothing = self.write("ops.json", '[{"op":"x","fw":[]}]')
         self.assert_refused(support.headroom("predict", "--ops", nothing, "--gpu", "T4"), 3, "no operator")
 
+    def test_kinds_that_are_not_known_leave_the_rest_an_answer(self):
+        ops = self.write("ops.csv", OPERATORS + """new,inf,128,4,norm,VECrsqrt,12,"[['VECrsqrt', (32768, 1024)], ['FLASH', (64, 512)]]",[],[],[],[]
+newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
+""")
+        result = self.predict("--ops", ops, "--gpu", "A100-80")
+        tiny, new = result["targets"]
+        self.assertEqual(tiny, self.predict("--ops", self.write("tiny.csv", OPERATORS), "--gpu", "A100-80")["targets"][0])
+        self.assertFalse(tiny["extrapolated"])
+        self.assertTrue(new["extrapolated"])
+        for named in ("VECrsqrt", "FLASH"):
+            self.assertIn(named, new["extrapolated_why"])
+        # 12 x 268 MB at 1935 GB/s at most.
+        self.assertGreater(new["step_ms"]["mid"], 12 * 268 / 1935)
+        self.assertIn("'newer inf seq=128 batch=4'", result["abstained"][0]["why"])
+        self.assertIn("FLASH", support.headroom("predict", "--ops", ops, "--gpu", "A100-80").text)
+
     def test_deep_values_are_refused(self):
         deep = "[" * 200000 + "]" * 200000
         for text in ('[{"op":"a","fw":[["VECrelu",[8,8]]],"model":%s}]' % deep, '[{"op":"Linear","fw":%s}]' % deep):
