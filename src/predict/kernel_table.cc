@@ -157,12 +157,29 @@ double UsualHostNs(const std::string& op, const KernelConstants& constants) {
   return std::max(0.0, call_us - constants.start_us) * kNsPerUs;
 }
 
+/// Whether a GPU can have taken the time that was measured.
+///
+/// @param model_ns  of its kernel, by the models
+bool IsPlausible(const MeasuredOperator& op, double model_ns, const DeviceRates& rates,
+                 const KernelConstants& constants) {
+  // Of what the data sheet allows; caches are several times as fast as memory. And beyond any gap
+  // between models and kernels: another unit, or a call that found the GPU cold.
+  constexpr double kTooFast = 0.1, kTooSlow = 100;
+  const double measured_ns = op.measured_ms * kNsPerMs;
+  const double usual_ns = model_ns + (op.in_stream ? 0 : UsualHostNs(op.op, constants));
+  return measured_ns > kTooFast * FullRateNs(op.work, rates) && measured_ns < kTooSlow * usual_ns;
+}
+
 /// What the host of a table takes for a call beside its kernel, in ns, by operator: nearly the
-/// least of the calls whose kernels are small. Operators without such calls are not in it.
+/// least of the calls whose kernels are small. Operators with too few such calls are not in it.
 ///
 /// @param model  kernel times by the models, in ns
 std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& operators,
-                                          const std::vector<std::optional<double>>& model) {
+                                          const std::vector<std::optional<double>>& model,
+                                          const DeviceRates& rates,
+                                          const KernelConstants& constants) {
+  // Of fewer, all may be slow for another reason: the first calls of a process are.
+  constexpr std::size_t kLeastCalls = 3;
   struct Calls {
     std::size_t all = 0;
     std::vector<double> hosts;
@@ -170,7 +187,9 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
   std::map<std::string, Calls> by_operator;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const MeasuredOperator& op = operators[i];
-    if (!model[i] || op.in_stream || op.measured_ms == 0) continue;
+    if (!model[i] || op.in_stream || op.measured_ms == 0 ||
+        !IsPlausible(op, *model[i], rates, constants))
+      continue;
     Calls& calls = by_operator[op.op];
     ++calls.all;
     const double host = op.measured_ms * kNsPerMs - *model[i];
@@ -178,7 +197,7 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
   }
   std::map<std::string, double> shown;
   for (auto& [op, calls] : by_operator) {
-    if (calls.hosts.empty() ||
+    if (calls.hosts.size() < kLeastCalls ||
         static_cast<double>(calls.hosts.size()) < kLeastShare * static_cast<double>(calls.all))
       continue;
     constexpr std::size_t kOneOf = 20;  // As many are faster: their clock was wrong.
@@ -259,22 +278,23 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
   for (std::size_t i = 0; i < operators.size(); ++i) {
     if (operators[i].on_source) model[i] = KernelNs(operators[i].work, rates, constants);
   }
-  const std::map<std::string, double> shown = ShownHostNs(operators, model);
+  const std::map<std::string, double> shown = ShownHostNs(operators, model, rates, constants);
   // What is left of a call that is hardly longer than its host's says little.
   constexpr double kLeastTimes = 0.01;
-  constexpr double kMostHost = 0.8;  // Of a call, where it is assumed.
+  constexpr double kMostHost = 0.8;  // Of a call, and what the model leaves where that is more.
   std::vector<std::optional<TimedKernel>> kernels(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
     if (!model[i]) continue;
     const MeasuredOperator& op = operators[i];
     const auto at = shown.find(op.op);
-    const bool assumed = at == shown.end();
     TimedKernel kernel;
-    if (!op.in_stream) kernel.host_ns = assumed ? UsualHostNs(op.op, constants) : at->second;
+    if (!op.in_stream)
+      kernel.host_ns = at == shown.end() ? UsualHostNs(op.op, constants) : at->second;
     if (op.measured_ms > 0) {
       const double measured_ns = op.measured_ms * kNsPerMs;
-      // What is assumed gives way to what was measured: another host may be faster.
-      if (assumed) kernel.host_ns = std::min(kernel.host_ns, kMostHost * measured_ns);
+      // What is assumed, or shown by other calls, gives way to what was measured.
+      const double most = std::max(kMostHost * measured_ns, measured_ns - *model[i]);
+      kernel.host_ns = std::min(kernel.host_ns, most);
       kernel.times = std::max(kLeastTimes, (measured_ns - kernel.host_ns) / *model[i]);
     }
     kernels[i] = kernel;
@@ -289,18 +309,12 @@ bool OnTensorCores(const KernelWork& work) {
 
 TableDoubts DoubtsOf(const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
                      const KernelConstants& constants) {
-  // Of what the data sheet allows; caches are several times as fast as memory. And beyond any gap
-  // between models and kernels: another unit.
-  constexpr double kTooFast = 0.1, kTooSlow = 100;
   TableDoubts doubts;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const MeasuredOperator& op = operators[i];
     if (!op.on_source || op.measured_ms <= 0) continue;
     const std::optional<double> model = KernelNs(op.work, source, constants);
-    if (!model) continue;
-    const double measured = op.measured_ms * kNsPerMs;
-    const double usual = *model + (op.in_stream ? 0 : UsualHostNs(op.op, constants));
-    if (measured > kTooFast * FullRateNs(op.work, source) && measured < kTooSlow * usual) continue;
+    if (!model || IsPlausible(op, *model, source, constants)) continue;
     if (doubts.implausible++ == 0) doubts.first = i;
   }
   return doubts;

@@ -48,9 +48,9 @@ struct TimedKernel {
 /// Of each operator of a GPU, in order; nullopt: no model for its type, or of another. One that was
 /// not measured has the usual host and takes as long as by the models.
 ///
-/// The host of a call: where the table holds calls of the operator that are too small for the GPU
-/// to matter, what they show; else what is usual (`*_call_us` of the constants), but at most
-/// four fifths of the call.
+/// The host of a call: where the table holds three or more plausible calls of the operator that are
+/// too small for the GPU to matter, what they show; else what is usual (`*_call_us` of the
+/// constants). At most four fifths of the call, or what the model leaves of it.
 std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredOperator>& operators,
                                                      const DeviceRates& rates,
                                                      const KernelConstants& constants);
