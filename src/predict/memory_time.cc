@@ -99,11 +99,10 @@ RowLaunch Normalization(double columns, const DeviceRates& rates,
   return launch;
 }
 
-/// How many blocks a multiprocessor holds.
+/// How many blocks a multiprocessor holds: these have too many threads for its slots of blocks to
+/// run out first.
 double BlocksOf(const RowLaunch& launch, const DeviceRates& rates) {
-  constexpr double kFewThreads = 1024;  // Multiprocessors of so many hold half as many blocks.
-  double blocks = rates.threads > kFewThreads ? 32 : 16;
-  blocks = std::min(blocks, std::floor(rates.threads / launch.threads));
+  double blocks = std::floor(rates.threads / launch.threads);
   if (launch.shared_bytes > 0) {
     const double shared = rates.device->shared_memory_per_sm_bytes.value_or(kSharedBytes);
     blocks = std::min(blocks, std::floor(shared / launch.shared_bytes));
