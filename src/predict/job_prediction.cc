@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/format.h"
 #include "analysis/operator_costs.h"
 #include "base/units.h"
 #include "whatif/batch_size.h"
@@ -48,6 +49,21 @@ bool ForbidsTf32(const OperatorCall& call) {
 
 bool IsBusCopy(CopyKind copy) {
   return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
+}
+
+std::string Text(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
+
+/// What holds the step.
+std::string WhatLimits(const JobPrediction& prediction) {
+  const double host = prediction.host_ms, gpu = prediction.gpu_ms;
+  std::string why =
+      host > gpu ? fmt::format("the host is the limit: it needs {} a step to launch the work, the "
+                               "GPU {}",
+                               Text(host), Text(gpu))
+                 : fmt::format("the GPU needs {} a step, the host {}", Text(gpu), Text(host));
+  constexpr double kInTurns = 1.1;  // Nothing runs ahead, as where the host reads each result.
+  if (prediction.step.mid > kInTurns * std::max(host, gpu)) why += "; they wait for each other";
+  return why;
 }
 
 }  // namespace
@@ -519,14 +535,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   }
   prediction.step.low = mid - less;
   prediction.step.high = mid + more;
-  prediction.why =
-      prediction.host_ms > prediction.gpu_ms
-          ? fmt::format(
-                "the host is the limit: it needs {:.1f} ms a step to launch the work, the "
-                "GPU {:.1f} ms",
-                prediction.host_ms, prediction.gpu_ms)
-          : fmt::format("the GPU needs {:.1f} ms a step, the host {:.1f} ms", prediction.gpu_ms,
-                        prediction.host_ms);
+  prediction.why = WhatLimits(prediction);
   return prediction;
 }
 

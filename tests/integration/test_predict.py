@@ -153,7 +153,6 @@ class Traces(PredictTest):
         self.assertEqual(result["source_gpu"], "H200")
         self.assertAlmostEqual(result["targets"][0]["speedup"], 1, delta=0.001)
 
-
     def test_float32_convolutions_of_a_gpu_without_tf32_run_in_it_by_default(self):
         with gzip.open(GPU_BOUND) as file:
             trace = json.load(file)
@@ -172,6 +171,30 @@ class Traces(PredictTest):
         self.assertIn("allow_tf32", a100["why"])
         self.assertNotIn("allow_tf32", a100_float32["why"])
         self.assertEqual(t4, t4_float32)
+
+    def test_a_step_of_one_kernel_says_what_it_waits_for(self):
+        def why(host_us, kernel_us):
+            events = []
+            for step in range(4):
+                begin = step * (host_us + kernel_us + 50)
+                for category, name, ts, dur, tid, args in (
+                        ("user_annotation", f"ProfilerStep#{step}", 0, host_us + kernel_us + 40, 1, {}),
+                        ("cpu_op", "aten::mm", 5, host_us, 1, {"Input Dims": [[1024, 1024]] * 2, "Input type": ["float"] * 2}),
+                        ("cuda_runtime", "cudaLaunchKernel", host_us - 1, 5, 1, {"correlation": step + 1}),
+                        ("kernel", "sgemm", host_us + 7, kernel_us, 7, {"device": 0, "stream": 7, "correlation": step + 1, "grid": [64, 1, 1], "block": [256, 1, 1]}),
+                        ("cuda_runtime", "cudaDeviceSynchronize", host_us + 6, kernel_us + 3, 1, {"correlation": 1000 + step})):
+                    events.append({"ph": "X", "cat": category, "name": name, "ts": begin + ts, "dur": dur, "pid": 0 if category == "kernel" else 1,
+                                   "tid": tid, "args": {"External id": step + 1} | args})
+            trace = {"traceEvents": events, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}]}
+            target = self.predict(self.write("one.json", json.dumps(trace)), "--gpu", "H200")["targets"][0]
+            return target["limited_by"], target["why"]
+        limit, text = why(1000, 40)
+        self.assertEqual(limit, "host")
+        self.assertRegex(text, r"needs 1\.\d+ ms a step to launch the work, the GPU 0\.0[4-9]\d ms$")
+        limit, text = why(100, 80)
+        self.assertRegex(text, "host .*; they wait for each other$")
+        limit, text = why(20, 3000)
+        self.assertEqual((limit, text.split(" ms")[0][:16]), ("gpu", "the GPU needs 3."))
 
 
 class Operators(PredictTest):
