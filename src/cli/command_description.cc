@@ -38,7 +38,7 @@ FlagDescription Describe(CLI::Option& option) {
     flag.words.pop_back();
   }
   flag.is_list = option.get_expected_max() > 1;
-  flag.is_joined = option.get_delimiter() == ',';
+  flag.is_joined = option.get_delimiter() == ',' || option.get_type_name().ends_with(",...");
   flag.is_required = option.get_required();
   return flag;
 }

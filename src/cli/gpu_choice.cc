@@ -5,9 +5,11 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "base/read_file.h"
+#include "cli/help.h"
 #include "cli/output.h"
 
 namespace headroom::cli {
@@ -15,7 +17,7 @@ namespace headroom::cli {
 void GpuChoice::AddFlags(CLI::App& app) {
   app.add_option("--gpu", gpus_, "GPUs to predict for [all with a device file]")
       ->type_name("GPU,...")
-      ->delimiter(',');
+      ->check(NameList());  // A delimiter of the parser's would drop empty names.
   app.add_option("--gpu-file", gpu_files_, "Further device files, as data/devices/*.toml")
       ->type_name("FILE");
   app.add_option("--gpu-calibration", calibration_paths_,
@@ -34,6 +36,14 @@ std::vector<std::string> GpuChoice::Inputs() const {
 }
 
 Status GpuChoice::Load() {
+  names_.clear();
+  for (const std::string& list : gpus_) {
+    for (std::size_t begin = 0; begin <= list.size();) {
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      names_.push_back(list.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
   gpu_texts_.reserve(gpu_files_.size());  // Names and texts are viewed.
   for (const std::string& path : gpu_files_) {
     Result<std::string> text = ReadRequiredFile("--gpu-file", path);
@@ -58,7 +68,7 @@ Status GpuChoice::Load() {
 }
 
 Result<std::vector<DeviceRates>> GpuChoice::Chosen(bool quiet) const {
-  if (!gpus_.empty()) return models_->AllNamed(gpus_);
+  if (!names_.empty()) return models_->AllNamed(names_);
   std::vector<std::string> left_out;
   std::vector<DeviceRates> all = models_->All(&left_out);
   if (!quiet) {

@@ -35,7 +35,8 @@ class GpuChoice {
   Result<std::vector<DeviceRates>> Chosen(bool quiet) const;
 
  private:
-  std::vector<std::string> gpus_, gpu_files_, calibration_paths_;
+  std::vector<std::string> gpus_;  ///< As given, "H100,L4".
+  std::vector<std::string> names_, gpu_files_, calibration_paths_;
   std::string constants_path_;
 
   std::vector<std::string> gpu_texts_;  ///< Of the user's device files.

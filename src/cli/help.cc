@@ -104,6 +104,16 @@ CLI::Validator NotEmpty() {
       "");
 }
 
+CLI::Validator NameList() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const bool has_gap = text.empty() || text.front() == ',' || text.back() == ',' ||
+                             text.find(",,") != std::string::npos;
+        return has_gap ? fmt::format("'{}' has an empty name", text) : std::string();
+      },
+      "");
+}
+
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
   return CLI::Validator(
       [=](const std::string& text) {

@@ -31,6 +31,9 @@ CLI::Validator Known(std::span<const std::string_view> words);
 /// nothing to the help.
 CLI::Validator NotEmpty();
 
+/// A check that names are joined by commas, none of which is empty; it adds nothing to the help.
+CLI::Validator NameList();
+
 /// A check that a text is a whole number in these limits, which adds nothing to the help.
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most);
 

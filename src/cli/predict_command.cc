@@ -168,7 +168,8 @@ Status PredictCommand::PredictTable() const {
   const std::vector<std::optional<PredictedMs>> predictions = PredictOperators(
       operators.value(), source.value(), target.value(), gpus_.models().constants());
   if (operators.value().empty())
-    return Status::NoAnswer(fmt::format("{}: has a header and no row", table_path_));
+    return Status::NoAnswer(fmt::format(
+        "{}: has a header and no row; each row is an operator (docs/predict.md)", table_path_));
   if (std::none_of(predictions.begin(), predictions.end(),
                    [](const auto& prediction) { return prediction.has_value(); })) {
     return Status::NoAnswer(fmt::format(

@@ -4,8 +4,10 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
+#include <string>
 
 namespace headroom {
 
@@ -64,9 +66,18 @@ std::int64_t TomlRow::Year(std::string_view key) {
 
 std::string TomlRow::Date(std::string_view key) {
   std::string text = Text(key);
-  static const RE2 kDate(R"(\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)");
-  if (status_.ok() && !RE2::FullMatch(text, kDate))
-    Fail(key, "must be a date in quotes, \"2024-05\" or \"2024-05-31\"");
+  static const RE2 kDate(R"((\d{4})-(\d{2})(?:-(\d{2}))?)");
+  int year = 0;
+  unsigned month = 0;
+  std::string day;
+  const bool is_date =
+      RE2::FullMatch(text, kDate, &year, &month, &day) &&
+      std::chrono::year_month_day(
+          std::chrono::year(year), std::chrono::month(month),
+          std::chrono::day(day.empty() ? 1U : static_cast<unsigned>(std::stoul(day))))
+          .ok();
+  if (status_.ok() && !is_date)
+    Fail(key, "must be a day of the calendar in quotes, \"2024-05\" or \"2024-05-31\"");
   return text;
 }
 

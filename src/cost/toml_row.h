@@ -39,10 +39,10 @@ class TomlRow {
   std::string Currency(std::string_view key);
   /// Fails where there is any other key.
   void Known(std::initializer_list<std::string_view> keys);
-
- private:
+  /// What is wrong with the value of a key, "must be ...".
   void Fail(std::string_view key, std::string_view what);
 
+ private:
   const NamedText& file_;
   const toml::table& table_;
   std::string what_;

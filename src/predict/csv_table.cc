@@ -93,7 +93,8 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
                                         name, kMostCells / 1'000'000));
   }
   if (table.header.empty())
-    return Status::BadInput(fmt::format("{}: no header line with names of columns", name));
+    return Status::BadInput(
+        fmt::format("{}: no header line with names of columns; write one above the rows", name));
   if (filling.wrong_line > 0) {
     return Status::BadInput(fmt::format("{}, line {}: {} cells, but the header names {} columns",
                                         name, filling.wrong_line, filling.wrong_cells,
@@ -130,6 +131,9 @@ Result<std::string> ReadWholeText(const std::string& path, std::size_t most_byte
   }
   if (!source.value()->damage().empty())
     return Status::BadInput(fmt::format("{}: {}", path, source.value()->damage()));
+  // Of a compressed file, it is known only now.
+  if (text.empty())
+    return Status::BadInput(fmt::format("{}: is empty; copy or write it again", path));
   // Spreadsheets mark UTF-8 so.
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return text;

@@ -1,6 +1,9 @@
 #include "predict/deployment.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "cost/toml_row.h"
@@ -8,7 +11,7 @@
 
 namespace headroom {
 
-Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file) {
+Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string_view latest) {
   constexpr double kMostAnHour = 1e5;
   const Result<toml::table> root = ParseToml(file);
   if (!root.ok()) return root.status();
@@ -16,6 +19,7 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file) {
   top.Known({"instance"});
   if (!top.status().ok()) return top.status();
   std::vector<InstancePrice> prices;
+  std::set<std::array<std::string, 3>> listed;
   const Status status = ForEachRow(file, root.value(), "instance", [&](TomlRow& row) {
     prices.push_back({.provider = row.Text("provider"),
                       .instance = row.Text("instance"),
@@ -28,6 +32,12 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file) {
                       .source = row.Text("source")});
     row.Known({"provider", "instance", "region", "gpu", "gpus", "price_per_hour", "currency",
                "date", "source"});
+    const InstancePrice& price = prices.back();
+    // Of a month alone, its first day counts: a text that begins another comes before it.
+    if (!latest.empty() && price.date > latest)
+      row.Fail("date", "must not lie in the future: when was the price listed?");
+    if (!listed.insert({price.provider, price.region, price.instance}).second)
+      row.Fail("instance", "is listed before, in the same region; remove one of the two");
     return row.status();
   });
   if (!status.ok()) return status;

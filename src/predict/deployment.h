@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/named_text.h"
@@ -22,8 +23,10 @@ struct InstancePrice {
 };
 
 /// Reads a list of prices. BadInput names file and line: prices without a date, negative ones,
-/// unknown keys.
-Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file);
+/// unknown keys, an instance that is listed twice.
+///
+/// @param latest  no price is listed later, "2024-05-31"; empty: that is not asked
+Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string_view latest = {});
 
 /// The sample built into the program; a failure is a defect of the build.
 Result<std::vector<InstancePrice>> LoadSamplePrices();

@@ -36,6 +36,28 @@ TEST(Deployment, MoneyOfTwoCurrenciesIsNotCompared) {
   EXPECT_TRUE(options[1].cheapest && options[1].fastest && options[1].pareto);
 }
 
+TEST(Deployment, DatesAreDaysThatHaveBeenAndNoInstanceIsListedTwice) {
+  const auto row = [](const std::string& instance, const std::string& date) {
+    return "[[instance]]\nprovider = \"p\"\ninstance = \"" + instance +
+           "\"\nregion = \"r\"\ngpu = \"T4\"\ngpus = 1\nprice_per_hour = 1\ncurrency = \"EUR\"\n"
+           "date = \"" +
+           date + "\"\nsource = \"own\"\n";
+  };
+  const auto says = [](const std::string& text) {
+    const auto prices = ReadPrices({"p.toml", text}, "2026-05-31");
+    return prices.ok() ? std::string() : prices.status().message();
+  };
+  for (const char* date : {"2024-02-29", "2026-05", "2026-05-31"})
+    EXPECT_EQ(says(row("a", date)), "") << date;
+  for (const char* date : {"2026-02-30", "2025-02-29", "2024-04-31", "2024-13", "2024-00-01"})
+    EXPECT_NE(says(row("a", date)).find("p.toml, line 9: date"), std::string::npos) << date;
+  for (const char* date : {"2026-06-01", "2026-06", "2099-01"})
+    EXPECT_NE(says(row("a", date)).find("in the future"), std::string::npos) << date;
+  EXPECT_EQ(says(row("a", "2024-05") + row("b", "2024-05")), "");
+  EXPECT_NE(says(row("a", "2024-05") + row("a", "2024-06")).find("line 13: instance"),
+            std::string::npos);
+}
+
 TEST(Deployment, TheShippedPricesAndGridsAreSound) {
   const Result<std::vector<InstancePrice>> prices = LoadSamplePrices();
   ASSERT_TRUE(prices.ok()) << prices.status().message();

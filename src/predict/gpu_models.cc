@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cost/device_spec.h"
+#include "cost/toml_row.h"
 #include "predict/gpu_calibration.h"
 
 namespace headroom {
@@ -24,6 +25,16 @@ Result<GpuModels> GpuModels::Load(std::span<const NamedText> device_files,
     Result<std::unique_ptr<Knowledge>> shipped = Knowledge::LoadBuiltIn();
     if (!shipped.ok()) return shipped.status();
     models.shipped_ = std::move(shipped).value();
+  }
+  for (const NamedText& file : device_files) {
+    // Both have been read before, and are sound.
+    const Result<DeviceCatalog> alone = DeviceCatalog::Load(std::span(&file, 1));
+    const Result<toml::table> root = ParseToml(file);
+    if (!alone.ok() || !root.ok()) continue;
+    const toml::node* const figures = root.value().get("figures");
+    models.places_[alone.value().devices().front().short_name] =
+        fmt::format("device file {}, line {}", file.name,
+                    figures != nullptr ? figures->source().begin.line : 1);
   }
   Result<KernelConstants> read =
       constants ? KernelConstants::Parse(*constants) : KernelConstants::LoadBuiltIn();
@@ -78,6 +89,8 @@ Result<DeviceRates> GpuModels::RatesNamed(const std::string& name) const {
 Result<DeviceRates> GpuModels::RatesOfDevice(const DeviceSpec& device) const {
   Result<DeviceRates> rates =
       RatesOf(device, shipped_ ? shipped_->devices() : devices(), constants_);
+  if (const auto place = places_.find(device.short_name); !rates.ok() && place != places_.end())
+    return Status::BadInput(fmt::format("{}: {}", place->second, rates.status().message()));
   if (!rates.ok()) return rates;
   const auto measured = corrections_.find(device.short_name);
   if (measured != corrections_.end()) rates.value().correction = measured->second;

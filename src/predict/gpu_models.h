@@ -34,7 +34,8 @@ class GpuModels {
 
   /// Of a device by a name that the user wrote; fails (kUsage) with near names.
   Result<DeviceRates> RatesNamed(const std::string& name) const;
-  /// With what was measured on it.
+  /// With what was measured on it. Fails (kBadInput, with file and line) where a file of the user's
+  /// lacks what predictions take, and (kUsage) where a built-in one does.
   Result<DeviceRates> RatesOfDevice(const DeviceSpec& device) const;
   /// Of each name, each device once: one has many names.
   Result<std::vector<DeviceRates>> AllNamed(std::span<const std::string> names) const;
@@ -51,6 +52,7 @@ class GpuModels {
  private:
   std::unique_ptr<Knowledge> knowledge_;
   std::unique_ptr<Knowledge> shipped_;  ///< Without the user's devices; null: there are none.
+  std::map<std::string, std::string, std::less<>> places_;  ///< Of the user's, by short name.
   KernelConstants constants_;
   /// What was measured, by short name of the GPU.
   std::map<std::string, std::shared_ptr<const LocalCorrection>, std::less<>> corrections_;

@@ -535,7 +535,8 @@ Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path) {
     return ReadTable(table.value());
   }();
   if (lists.ok() && lists.value().empty())
-    return Status::BadInput(fmt::format("{}: lists no operator", path));
+    return Status::BadInput(fmt::format(
+        "{}: lists no operator; each row behind the header is one (docs/predict.md)", path));
   return lists;
 }
 

@@ -1,12 +1,15 @@
 #include "report/job_plan.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +43,12 @@ ShownGpu ChooseShown(std::span<const PredictedTarget> targets, const PredictRepo
 }
 
 constexpr double kGramsPerKg = 1e3;
+
+/// "2024-05-31", by the world's clock: where a price was listed, it may be a day later than here.
+std::string Tomorrow() {
+  const auto now = std::chrono::system_clock::now() + std::chrono::days(1);
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
+}
 
 }  // namespace
 
@@ -101,7 +110,8 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) 
   } else {
     const Result<std::string> text = ReadRequiredFile("--prices", question_.prices_path);
     if (!text.ok()) return text.status();
-    Result<std::vector<InstancePrice>> read = ReadPrices({question_.prices_path, text.value()});
+    Result<std::vector<InstancePrice>> read =
+        ReadPrices({question_.prices_path, text.value()}, Tomorrow());
     if (!read.ok()) return read.status();
     prices_ = std::move(read).value();
     report.prices = question_.prices_path;

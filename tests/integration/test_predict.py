@@ -33,7 +33,7 @@ gpu = "A100-80"
 gpus = 1
 price_per_hour = 3.0
 currency = "EUR"
-date = "2026-11"
+date = "2025-11"
 source = "own"
 """
 DEVICE = """
@@ -258,7 +258,8 @@ newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
             self.assert_refused(support.headroom("predict", "--ops", self.write("ops.json", text), "--gpu", "T4"), 3, "operator 1", "deeper than 16")
 
     def test_wrong_lists_are_refused_with_their_line(self):
-        for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("is empty; copy or write it again",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
+        for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("is empty; copy or write it again",)), (gzip.compress(b""), 3, ("is empty; copy or write it again",)),
+                                      ("op,fw\n", 3, ("lists no operator; each row",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
             self.assert_refused(support.headroom("predict", "--ops", self.write("bad.csv", text), "--gpu", "T4"), code, "bad.csv", *fragments)
 
 
@@ -602,11 +603,14 @@ class Plans(PredictTest):
 
     def test_bad_prices_are_refused_with_file_and_line(self):
         for wrong, right, line, fragment in (("price_per_hour = -3.0", "price_per_hour = 3.0", 8, "price_per_hour"),
-                                             ("", 'date = "2026-11"\n', 2, "date"), ('date = "soon"', 'date = "2026-11"', 10, "date"),
-                                             ('currency = "dollars"', 'currency = "EUR"', 9, "capitals")):
+                                             ("", 'date = "2025-11"\n', 2, "date"), ('date = "soon"', 'date = "2025-11"', 10, "date"),
+                                             ('currency = "dollars"', 'currency = "EUR"', 9, "capitals"),
+                                             ('date = "2025-02-30"', 'date = "2025-11"', 10, "calendar"), ('date = "2999-01"', 'date = "2025-11"', 10, "future")):
             path = self.write("p.toml", PRICES.replace(right, wrong))
             self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", path), 3,
                                 f"p.toml, line {line}", fragment)
+        twice = self.write("p.toml", PRICES + PRICES)
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", twice), 3, "p.toml, line 15", "before")
         unknown = self.write("p.toml", PRICES.replace("A100-80", "A1000-80"))
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", unknown), 3, "A1000-80")
 
@@ -625,6 +629,11 @@ class Plans(PredictTest):
 class Devices(PredictTest):
     def test_an_unknown_gpu_lists_near_names_and_how_to_add_one(self):
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "A100-90"), 2, "A100-80", "--gpu-file", "docs/devices.md")
+
+    def test_no_name_of_a_list_is_empty(self):
+        for names in ("A100-80,,L4", "", ",L4", "L4,"):
+            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", names), 2, "--gpu", f"'{names}' has an empty name")
+        self.assertEqual([t["gpu"] for t in self.predict(GPU_BOUND, "--gpu", "L4,T4")["targets"]], ["L4", "T4"])
 
     def test_a_file_adds_a_gpu(self):
         path = self.write("mine.toml", DEVICE)
@@ -655,7 +664,7 @@ class Devices(PredictTest):
             self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", self.write("mine.toml", wrong)), 3,
                                 "mine.toml", fragment)
         lacking = self.write("mine.toml", DEVICE.replace("sm_count", "# sm_count"))
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", lacking), 2, "sm_count", "docs/devices.md")
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", lacking), 3, "mine.toml, line 8", "sm_count", "docs/devices.md")
 
 
 class LocalState(support.ProgramTest):
