@@ -57,9 +57,10 @@ std::string Text(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPe
 std::string WhatLimits(const JobPrediction& prediction) {
   const double host = prediction.host_ms, gpu = prediction.gpu_ms;
   std::string why =
-      host > gpu ? fmt::format("the host is the limit: it needs {} a step to launch the work, the "
-                               "GPU {}",
-                               Text(host), Text(gpu))
+      host > gpu ? fmt::format(
+                       "the host is the limit: it needs {} a step to launch the work, the "
+                       "GPU {}",
+                       Text(host), Text(gpu))
                  : fmt::format("the GPU needs {} a step, the host {}", Text(gpu), Text(host));
   constexpr double kInTurns = 1.1;  // Nothing runs ahead, as where the host reads each result.
   if (prediction.step.mid > kInTurns * std::max(host, gpu)) why += "; they wait for each other";

@@ -87,8 +87,8 @@ void WriteEnergyParts(TextPage& page, const StepEnergy& energy, std::int64_t gpu
       FormatEnergy(energy.phase_joules[2]), FormatEnergy(energy.phase_joules[3]),
       FormatEnergy(energy.idle_joules));
   if (samples)
-    text +=
-        fmt::format("; {} a sample", FormatEnergy(energy.joules / static_cast<double>(*samples * gpus)));
+    text += fmt::format("; {} a sample",
+                        FormatEnergy(energy.joules / static_cast<double>(*samples * gpus)));
   page.Paragraph("            ", text, Style::kBold);
 }
 
