@@ -238,6 +238,11 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
       {"value = 10", "value = 0.5", "line"},
       {"tdp_w = { value = 10, unit = \"W\"", "sm_count = { value = 14.5, unit = \"1\"",
        "must be a whole number"},
+      {"tdp_w",
+       "sm_count = { value = 14, unit = \"1\", source = \"s\" }\n"
+       "fp32_lanes_per_sm = { value = 64, unit = \"1\", source = \"s\" }\n"
+       "fp32_tflops = { value = 2500, unit = \"TFLOP/s\", source = \"s\" }\ntdp_w",
+       "a clock of 1.4e+03 GHz"},
       {"\"W\"", "\"mW\"", "must be in W, not in mW"},
       {", source = \"sheet\"", "", "source"},
       {"\"sheet\"", "\"\"", "no source"},

@@ -114,6 +114,11 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) 
         ReadPrices({question_.prices_path, text.value()}, Tomorrow());
     if (!read.ok()) return read.status();
     prices_ = std::move(read).value();
+    if (prices_.empty()) {
+      return Status::BadInput(
+          fmt::format("{}: lists no instance; add [[instance]] blocks (docs/predict.md)",
+                      question_.prices_path));
+    }
     report.prices = question_.prices_path;
   }
   const bool known = question_.provider.empty() ||
@@ -141,16 +146,19 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) 
   return Status::Ok();
 }
 
-std::optional<double> JobPlan::Co2AtInstance(const PredictedTarget& target,
-                                             const InstancePrice& price) const {
-  if (!target.energy) return std::nullopt;
+JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
   // What the user says holds; else the grid and the overhead of the place itself, where known.
   const GridRegion* there = carbon_.FindRegion(price.provider + ":" + price.region);
   if (there == nullptr) there = carbon_.FindRegion(price.region);
   const PueEntry* overhead = carbon_.FindPue(price.provider);
-  return Co2Kg(target.energy->joules * static_cast<double>(*question_.total_steps),
-               question_.region.empty() && there != nullptr ? *there : *grid_,
-               question_.pue.empty() && overhead != nullptr ? overhead->value : pue_value_);
+  Place place{.grid = question_.region.empty() && there != nullptr ? there : grid_,
+              .pue = question_.pue.empty() && overhead != nullptr ? overhead->value : pue_value_};
+  const bool unknown = question_.region.empty() && there == nullptr;
+  place.text =
+      fmt::format("{}{} ({:.0f} g a kWh, {}), times {:.2f}", place.grid->name,
+                  unknown ? fmt::format(", as no grid of '{}' is known", price.region) : "",
+                  place.grid->g_co2_per_kwh, place.grid->year, place.pue);
+  return place;
 }
 
 Status JobPlan::Make(const DeviceCatalog& devices, PredictReport& report) {
@@ -174,7 +182,11 @@ void JobPlan::AddOptions(const DeviceCatalog& devices, std::size_t begin, std::s
                          PredictReport& report) const {
   constexpr double kMsPerHour = 3.6e6;
   std::vector<DeploymentOption> options;
-  std::vector<std::optional<double>> co2_kg;  // Of each option.
+  struct Carbon {
+    std::optional<double> kg;
+    std::string text;
+  };
+  std::vector<Carbon> carbon;  // Of each option.
   for (std::size_t i = begin; i < end; ++i) {
     PredictedTarget& target = report.targets[i];
     target.hours = target.step.mid * *report.total_steps / kMsPerHour;
@@ -194,13 +206,18 @@ void JobPlan::AddOptions(const DeviceCatalog& devices, std::size_t begin, std::s
       }
       options.push_back(
           {.instance = price, .instances = instances, .hours = *target.hours, .money = money});
-      co2_kg.push_back(Co2AtInstance(target, price));
+      Place place = PlaceOf(price);
+      Carbon& of_option = carbon.emplace_back();
+      if (target.energy)
+        of_option.kg = Co2Kg(target.energy->joules * *report.total_steps, *place.grid, place.pue);
+      of_option.text = std::move(place.text);
     }
   }
   MarkBest(options);
   const auto first = static_cast<std::ptrdiff_t>(report.options.size());
   for (std::size_t i = 0; i < options.size(); ++i)
-    report.options.push_back({report.targets[begin].workload, options[i], co2_kg[i]});
+    report.options.push_back(
+        {report.targets[begin].workload, options[i], carbon[i].kg, carbon[i].text});
   std::stable_sort(report.options.begin() + first, report.options.end(),
                    [](const PlannedOption& a, const PlannedOption& b) {
                      return std::pair(a.option.instance.currency, a.option.money) <

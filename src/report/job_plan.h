@@ -40,8 +40,13 @@ class JobPlan {
   Status LoadCarbon();
   /// Of the chosen provider; says in the report where they come from.
   Status LoadPrices(const DeviceCatalog& devices, PredictReport& report);
-  std::optional<double> Co2AtInstance(const PredictedTarget& target,
-                                      const InstancePrice& price) const;
+  /// Where an instance stands.
+  struct Place {
+    const GridRegion* grid = nullptr;  ///< Not null.
+    double pue = 1;
+    std::string text = {};  ///< Both in words.
+  };
+  Place PlaceOf(const InstancePrice& price) const;
   /// Of one workload, whose targets begin and end there.
   void AddOptions(const DeviceCatalog& devices, std::size_t begin, std::size_t end,
                   PredictReport& report) const;

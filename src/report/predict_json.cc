@@ -61,6 +61,7 @@ void WriteOption(JsonWriter& json, const PlannedOption& planned) {
   json.Key("hours").Number(option.hours);
   json.Key("money").Number(option.money);
   json.Key("co2_kg").Number(planned.co2_kg);
+  json.Key("carbon").String(planned.carbon);
   json.Key("cheapest").Bool(option.cheapest);
   json.Key("fastest").Bool(option.fastest);
   json.Key("pareto").Bool(option.pareto);

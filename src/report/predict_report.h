@@ -68,6 +68,7 @@ struct PlannedOption {
   std::string workload;
   DeploymentOption option;
   std::optional<double> co2_kg = {};
+  std::string carbon;  ///< By which grid and overhead.
 };
 
 /// A trace that cannot be replayed, or the file of a step without known kernels, and what it lacks.

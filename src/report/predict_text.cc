@@ -367,8 +367,11 @@ void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
 void WriteOptions(TextPage& page, const PredictReport& report) {
   if (!report.total_steps) return;
   if (report.options.empty()) {
-    page.Paragraph("  Prices    ", "no instance in the list has one of these GPUs that fits",
-                   Style::kBold, Style::kDim);
+    page.Paragraph(
+        "  Prices    ",
+        "no instance in the list has one of these GPUs and fits (for a job of one GPU, those of "
+        "several are left out)",
+        Style::kBold, Style::kDim);
     return;
   }
   const std::span<const PlannedOption> all(report.options);
@@ -376,6 +379,17 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
     while (end < all.size() && all[end].workload == all[begin].workload) ++end;
     WriteOptionsOf(page, all.subspan(begin, end - begin));
   }
+  std::vector<std::string> places;  // Each once.
+  for (const PlannedOption& planned : all) {
+    const InstancePrice& instance = planned.option.instance;
+    std::string place =
+        fmt::format("{} {}: {}", instance.provider, instance.region, planned.carbon);
+    if (std::find(places.begin(), places.end(), place) == places.end())
+      places.push_back(std::move(place));
+  }
+  page.Paragraph("  CO2       ",
+                 fmt::format("of instances by the grid of the place: {}", fmt::join(places, "; ")),
+                 Style::kBold, Style::kDim);
   const bool spread =
       std::any_of(report.options.begin(), report.options.end(),
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });
@@ -412,7 +426,9 @@ std::string RenderPredictText(const PredictReport& report, bool color, Charset c
   WriteOptions(page, report);
   page.Blank();
   if (!report.carbon.empty())
-    page.Paragraph("  CO2       ", report.carbon, Style::kBold, Style::kDim);
+    page.Paragraph("  CO2       ",
+                   fmt::format("of the GPUs, wherever they stand: {}", report.carbon), Style::kBold,
+                   Style::kDim);
   for (const std::string& equivalent : report.equivalents)
     page.Paragraph("            ", equivalent, Style::kPlain, Style::kDim);
   page.Paragraph("  Models    ", report.constants, Style::kBold, Style::kDim);
