@@ -595,9 +595,16 @@ class Plans(PredictTest):
         self.assertEqual([line.split(", on L4")[0] for line in told], [str(GPU_BOUND), str(HOST_BOUND)])
 
     def test_an_instance_has_the_grid_of_its_own_region(self):
-        def co2(region, *flags):
+        def option(region, *flags):
             prices = self.write("p.toml", PRICES.replace('region = "r"', f'region = "{region}"'))
-            return self.predict(GPU_BOUND, "--gpu", "A100-80", "--total-steps", "1000000", "--prices", prices, *flags)["options"][0]["co2_kg"]
+            return self.predict(GPU_BOUND, "--gpu", "A100-80", "--total-steps", "1000000", "--prices", prices, *flags)["options"][0]
+
+        def co2(region, *flags):
+            return option(region, *flags)["co2_kg"]
+
+        self.assertIn("France", option("FR")["carbon"])
+        self.assertIn("no grid of 'r' is known", option("r")["carbon"])
+        self.assertIn("Germany", option("r", "--region", "DE")["carbon"])
         self.assertAlmostEqual(co2("FR"), co2("r", "--region", "FR"))
         self.assertLess(co2("FR"), 0.5 * co2("r"))
 
@@ -614,6 +621,10 @@ class Plans(PredictTest):
         unknown = self.write("p.toml", PRICES.replace("A100-80", "A1000-80"))
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", unknown), 3, "A1000-80")
 
+    def test_a_list_without_prices_is_refused(self):
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", self.write("p.toml", "# none\n")), 3,
+                            "p.toml", "[[instance]]")
+
     def test_an_unknown_grid_names_near_ones(self):
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--region", "gcp:europe-west"), 2,
                             "gcp:europe-west1")
@@ -627,6 +638,35 @@ class Plans(PredictTest):
 
 
 class Devices(PredictTest):
+    def changed(self, device, **figures):
+        """A file like a shipped device's, named CHANGED, some of whose figures are so many times as high."""
+        text = (support.ROOT / f"data/devices/{device}.toml").read_text(encoding="utf-8")
+        for key, value in (("name", '"Changed"'), ("short_name", '"CHANGED"'), ("match", "[]")):
+            text, found = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
+            self.assertEqual(found, 1, key)
+        for key, factor in figures.items():
+            text, found = re.subn(rf"^({key} = {{ value = )([0-9._]+)", lambda match: f"{match[1]}{factor * float(match[2])}", text, flags=re.MULTILINE)
+            self.assertEqual(found, 1, key)
+        return self.write("changed.toml", text)
+
+    def steps(self, trace, gpus, path):
+        targets = self.predict(trace, "--gpu", gpus, "--gpu-file", path)["targets"]
+        return {target["gpu"]: target["step_ms"]["mid"] for target in targets}
+
+    def test_the_same_data_sheet_is_the_same_gpu_and_a_weaker_sibling_is_not_faster(self):
+        for trace in (GPU_BOUND, HOST_BOUND):
+            steps = self.steps(trace, "H200,CHANGED,H200-NVL,H100", self.changed("nvidia_h200"))
+            self.assertAlmostEqual(steps["CHANGED"] / steps["H200"], 1, delta=0.02, msg=trace.name)
+            for weaker in ("H200-NVL", "H100"):
+                self.assertGreaterEqual(steps[weaker], steps["CHANGED"], (trace.name, weaker))
+
+    def test_a_better_figure_slows_nothing(self):
+        for device, gpu in (("nvidia_t4", "T4"), ("nvidia_l4", "L4"), ("nvidia_a100_pcie_80", "A100-80")):
+            for figure in ("fp32_tflops", "memory_bandwidth_gbs", "tdp_w", "l2_bytes"):
+                for trace in (GPU_BOUND, HOST_BOUND):
+                    steps = self.steps(trace, f"{gpu},CHANGED", self.changed(device, **{figure: 2}))
+                    self.assertLessEqual(steps["CHANGED"], 1.001 * steps[gpu], (trace.name, gpu, figure))
+
     def test_an_unknown_gpu_lists_near_names_and_how_to_add_one(self):
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "A100-90"), 2, "A100-80", "--gpu-file", "docs/devices.md")
 
