@@ -11,6 +11,7 @@
 #include "cli/help.h"
 #include "cli/output.h"
 #include "predict/operator_list.h"
+#include "report/escape.h"
 #include "scale/recorded_collectives.h"
 #include "whatif/forecast.h"
 
@@ -165,7 +166,7 @@ Result<ScaleReport> ScaleCommand::AnswerForList(const ScaleAnswer& answer) {
   }
   const OperatorList& list = lists.value().front();
   if (const std::string doubt = list.Doubt(); !doubt.empty() && !options_.quiet)
-    Remark(fmt::format("{}: {}\n", operators_path_, doubt));
+    Remark(fmt::format("{}: {}\n", Printable(operators_path_), Printable(doubt)));
   return answer.OfList(operators_path_, list, rates, gpus_.models());
 }
 

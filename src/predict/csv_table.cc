@@ -89,8 +89,10 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
         name, filling.line));
   }
   if (filling.stored > kMostCells) {
-    return Status::BadInput(fmt::format("{}: more than {} million cells; give a part of its rows",
-                                        name, kMostCells / 1'000'000));
+    return Status::BadInput(
+        fmt::format("{}: more than {} million cells, where each row counts as two more; give a "
+                    "part of its rows",
+                    name, kMostCells / 1'000'000));
   }
   if (table.header.empty())
     return Status::BadInput(

@@ -25,7 +25,7 @@ struct CsvTable {
 
 /// Reads a file as RFC 4180 has it, also gzip or zstd. BadInput names file, line and remedy: what
 /// is not a table, rows of another length than the header, columns that are there twice, more than
-/// 16 million cells.
+/// 16 million cells, where each row counts as two more.
 Result<CsvTable> ReadCsv(const std::string& path);
 
 /// The same of text; `name` is for messages.

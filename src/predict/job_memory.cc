@@ -130,8 +130,10 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
     auto& [ratio, at_best] = known->second;
     if (is_new) {
       ratio = memory.LargestBatch(room);
-      if (ratio && *ratio > 1 && memory.WorkspaceDecides(*ratio))
+      if (ratio && memory.WorkspaceDecides(*ratio))
         at_best = memory.LargestBatch(room, Workspaces::kStay);
+      // Of less than was recorded, a workspace that stays is what takes more.
+      if (at_best && *at_best < *ratio) std::swap(*at_best, *ratio);
     }
     const auto samples = static_cast<double>(*memory.samples);
     if (ratio) fits[i].samples = std::floor(*ratio * samples);

@@ -121,9 +121,9 @@ TEST(KernelModel, LargeProductsReachMostOfThePeakAndNarrowOnesDoNot) {
   EXPECT_GT(share(256, 65536, 256), 2 * share(256, 256, 256));
 }
 
-// What the attention of GPT-2 and BERT took on an H200, which had no part in the constants (samples
-// of both ship). Starting and ending a tile is latency: a multiprocessor that computes 2.8 times as
-// fast as an A100's does not shorten it.
+// What the attention of GPT-2 and BERT took on an H200, by which `ends_us` goes. Starting and
+// ending a tile is latency: a multiprocessor that computes 2.8 times as fast as an A100's does not
+// shorten it.
 TEST(KernelModel, ShortSumsTakeTheirStartsOnAFastMultiprocessor) {
   struct Measured {
     ProductWork work;

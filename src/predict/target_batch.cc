@@ -40,19 +40,19 @@ std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job
       at.memory_other_bytes = memory.PeakAt(ratio, Workspaces::kStay);
     bool too_large = false;
     if (at.memory_bytes && memory_bytes) {
-      at.fits = *memory.TakenAt(ratio) <= room;
-      at.beyond = *at.memory_bytes > *memory_bytes;
-      if (at.memory_other_bytes && *memory.TakenAt(ratio, Workspaces::kStay) <= room) {
-        too_large = at.fits == false;
-        at.fits = at.fits == true ? at.fits : std::nullopt;
-        at.beyond = false;
-      }
+      const double grown = *memory.TakenAt(ratio);
+      const double stayed =
+          at.memory_other_bytes ? *memory.TakenAt(ratio, Workspaces::kStay) : grown;
+      too_large = std::max(grown, stayed) > room;
+      if (!too_large || std::min(grown, stayed) > room) at.fits = !too_large;
+      at.beyond = std::min(*at.memory_bytes, at.memory_other_bytes.value_or(*at.memory_bytes)) >
+                  *memory_bytes;
     }
     points.push_back({.samples = samples,
                       .step_ms = at.step.mid,
                       .samples_per_s = at.samples_per_s,
                       .memory_delta_bytes = {},
-                      .too_large = too_large || at.fits == false});
+                      .too_large = too_large});
     curve.points.push_back(at);
   }
   for (std::size_t i = curve.points.size(); i-- > 1;) {

@@ -23,23 +23,30 @@ namespace {
 /// The GPU whose CO2 is put into things that people grasp.
 struct ShownGpu {
   const PredictedTarget* target = nullptr;  ///< None: of no GPU is the CO2 known.
-  std::string_view why;
+  std::string why;
 };
 
-/// The recorded one, else the cheapest, else the fastest; of those that the job fits.
+/// The recorded one, else the cheapest, if all prices are in one currency, else the fastest; of
+/// those that the job fits, or may fit.
 ShownGpu ChooseShown(std::span<const PredictedTarget> targets, const PredictReport& report) {
-  ShownGpu cheapest{.why = "the cheapest that fits"}, fastest{.why = "the fastest that fits"};
+  const PredictedTarget *cheapest = nullptr, *fastest = nullptr;
+  bool comparable = true;
   const std::size_t group = targets.front().group;
   for (const PredictedTarget& target : targets) {
     if (!target.co2_kg || target.fits == false) continue;
     if (group < report.baselines.size() && report.baselines[group].gpu == target.gpu)
       return {&target, "as recorded"};
-    if (target.money && (cheapest.target == nullptr || *target.money < *cheapest.target->money))
-      cheapest.target = &target;
-    if (fastest.target == nullptr || target.step.mid < fastest.target->step.mid)
-      fastest.target = &target;
+    if (target.money) {
+      comparable = comparable && (cheapest == nullptr || cheapest->currency == target.currency);
+      if (cheapest == nullptr || *target.money < *cheapest->money) cheapest = &target;
+    }
+    if (fastest == nullptr || target.step.mid < fastest->step.mid) fastest = &target;
   }
-  return cheapest.target != nullptr ? cheapest : fastest;
+  const bool by_money = cheapest != nullptr && comparable;
+  const PredictedTarget* shown = by_money ? cheapest : fastest;
+  if (shown == nullptr) return {};
+  return {shown, fmt::format("the {}{}", by_money ? "cheapest" : "fastest",
+                             shown->fits == true ? " that fits" : "")};
 }
 
 constexpr double kGramsPerKg = 1e3;

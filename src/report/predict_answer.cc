@@ -42,9 +42,13 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
 
 /// Of the whole job: as many as it has ranks, or as many as one rank uses.
 std::int64_t GpusOf(const Job& job) {
-  const std::int64_t ranks =
-      std::max(job.store().metadata.world_size.value_or(1), RecordedGpus(job).value_or(1));
-  return std::max(ranks, WorkingGpus(job.store(), job.steps().spans));
+  constexpr std::int64_t kMost = 1'000'000;  // A trace may say anything; no job has more.
+  std::int64_t gpus = WorkingGpus(job.store(), job.steps().spans);
+  for (const std::optional<std::int64_t>& told :
+       {job.store().metadata.world_size, RecordedGpus(job)}) {
+    if (told && *told <= kMost) gpus = std::max(gpus, *told);
+  }
+  return gpus;
 }
 
 /// What one GPU takes, of all of the job's: each is taken to do as the recorded one.

@@ -381,15 +381,17 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
   }
   std::vector<std::string> places;  // Each once.
   for (const PlannedOption& planned : all) {
+    if (!planned.co2_kg) continue;
     const InstancePrice& instance = planned.option.instance;
     std::string place =
         fmt::format("{} {}: {}", instance.provider, instance.region, planned.carbon);
     if (std::find(places.begin(), places.end(), place) == places.end())
       places.push_back(std::move(place));
   }
-  page.Paragraph("  CO2       ",
-                 fmt::format("of instances by the grid of the place: {}", fmt::join(places, "; ")),
-                 Style::kBold, Style::kDim);
+  if (!places.empty()) {
+    page.Paragraph("  CO2       ", fmt::format("of instances: {}", fmt::join(places, "; ")),
+                   Style::kBold, Style::kDim);
+  }
   const bool spread =
       std::any_of(report.options.begin(), report.options.end(),
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });

@@ -179,8 +179,10 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
     if (!source.ok()) return source.status();
     const PredictQuestion question = {
         .trace = path(), .batch_curve = batch_curve, .whole_job = plan.total_steps.has_value()};
-    Status status = AddPrediction(*job_.job, forecaster_->baseline(), *models.value(),
-                                  source.value(), targets.value(), question, report);
+    Baseline baseline = forecaster_->baseline();
+    baseline.AlsoNote(job_.note);
+    Status status = AddPrediction(*job_.job, baseline, *models.value(), source.value(),
+                                  targets.value(), question, report);
     if (!status.ok()) return status;
   }
   FindTies(report.targets);

@@ -473,7 +473,7 @@ class MemoryTimelines(PredictTest):
         self.assertAlmostEqual(points[32]["memory_bytes"] / memory["recorded_peak_bytes"], 1, delta=0.03)
 
 
-class Energy(PredictTest):
+class MeasuredEnergy(PredictTest):
     def measured(self, watts):
         """The sample with a counter of its GPU, and of a neighbour that does nothing of the job."""
         with gzip.open(GPU_BOUND) as file:

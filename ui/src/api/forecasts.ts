@@ -25,6 +25,10 @@ export interface PriceOption {
   instance: string;
   region: string;
   gpu: string;
+  /** That it has. */
+  gpus: number;
+  /** That hold all GPUs of the job. */
+  instances: number;
   price_per_hour: number;
   currency: string;
   date: string;
@@ -53,6 +57,8 @@ export interface Prediction {
   source_gpu: string | null;
   baseline: {
     step_ms: number;
+    /** Of the whole job. */
+    gpus: number;
     memory: StepMemory | null;
     no_memory: string | null;
     steps_note: string | null;

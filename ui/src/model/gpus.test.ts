@@ -47,7 +47,7 @@ test("the best of those that may fit", () => {
 
 test("a row knows its instance and the recorded GPU", () => {
   const { spec: _, recorded: __, option: ___, ...target } = row("L4", 1, 2);
-  const option = { provider: "p", instance: "i", region: "r", gpu: "L4", price_per_hour: 1, currency: "USD", date: "2026-01", source: "s", money: 2 };
+  const option = { provider: "p", instance: "i", region: "r", gpu: "L4", gpus: 1, instances: 1, price_per_hour: 1, currency: "USD", date: "2026-01", source: "s", money: 2 };
   const prediction = { schema: "", source_gpu: "L4", baseline: null, targets: [target as PredictedGpu], options: [{ ...option, gpu: "T4" }, option], abstained: [], prices: null, constants: "" } satisfies Prediction;
   const [only] = rowsOf(prediction, []);
   expect(only?.recorded).toBe(true);

@@ -178,7 +178,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
 }
 
 const instanceOf = (option: NonNullable<GpuRow["option"]>) =>
-  `${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} an hour, listed ${option.date} (${option.source})`;
+  `${option.instances > 1 ? `${option.instances} x ` : ""}${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} an hour${option.instances > 1 ? " each" : ""}, listed ${option.date} (${option.source})`;
 
 export function Gpus({ report, state, go }: ViewProps) {
   const { answer, error } = usePrediction();
@@ -210,6 +210,7 @@ export function Gpus({ report, state, go }: ViewProps) {
   const recorded = all.find((row) => row.recorded) ?? null;
   const doubts = doubtsOf(rows);
   const memory = all.find((row) => row.memory_bytes !== null)?.memory_bytes ?? null;
+  const gpusOfJob = answer.baseline?.gpus ?? 1;
   return (
     <>
       <section class="card" aria-labelledby="gpus">
@@ -219,6 +220,7 @@ export function Gpus({ report, state, go }: ViewProps) {
           {memory === null
             ? `What memory it takes is not known: ${answer.baseline?.no_memory ?? "nothing tells"}.`
             : `It takes ${formatBytes(memory)} of memory at the peak.`}
+          {gpusOfJob > 1 && ` Energy and money are of all ${gpusOfJob} GPUs of the job, each of which is taken to do what this one does.`}
           {answer.baseline?.steps_note != null && ` ${formatSentence(answer.baseline.steps_note)}.`}
         </p>
         <Best rows={rows} recorded={recorded} />
@@ -236,7 +238,7 @@ export function Gpus({ report, state, go }: ViewProps) {
           </label>
         </div>
         <Pareto rows={rows} cost={cost} onPick={pick} />
-        {cost === "money" && answer.prices !== null && <p class="dim">On the cheapest instance with one such GPU. Prices: {answer.prices}.{recorded?.money === null && ` Of ${recorded.gpu} itself, none is listed.`}</p>}
+        {cost === "money" && answer.prices !== null && <p class="dim">On the cheapest {gpusOfJob === 1 ? "instance with one such GPU" : `instances that hold the ${gpusOfJob} GPUs of the job`}. Prices: {answer.prices}.{recorded?.money === null && ` Of ${recorded.gpu} itself, none is listed.`}</p>}
       </section>
       <section class="card" aria-labelledby="table">
         <h2 id="table">Each GPU</h2>
