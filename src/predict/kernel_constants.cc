@@ -23,7 +23,7 @@ struct Number {
 
 constexpr std::array kNumbers = {
     Number{"product", "hiding_warps", &KernelConstants::hiding_warps, 1e-3, 1e4},
-    Number{"product", "ends_us", &KernelConstants::ends_us, 0, 1e4},
+    Number{"product", "result_ns", &KernelConstants::result_ns, 0, 1e4},
     Number{"product", "l2_share", &KernelConstants::l2_share, 1e-3, 1e4},
     Number{"product", "overlap", &KernelConstants::overlap, 1, 64},
     Number{"product", "split_us", &KernelConstants::split_us, 1e-3, 1e4},
@@ -31,9 +31,9 @@ constexpr std::array kNumbers = {
     Number{"power", "full_power", &KernelConstants::full_power, 0, 4},
     Number{"power", "low_power", &KernelConstants::low_power, 0, 4},
     Number{"convolution", "direct", &KernelConstants::direct, 1e-3, 1e4},
-    Number{"convolution", "direct_ends_us", &KernelConstants::direct_ends_us, 0, 1e4},
+    Number{"convolution", "direct_result_ns", &KernelConstants::direct_result_ns, 0, 1e4},
     Number{"convolution", "winograd_fused", &KernelConstants::winograd_fused, 1e-3, 1e4},
-    Number{"convolution", "winograd_ends_us", &KernelConstants::winograd_ends_us, 0, 1e4},
+    Number{"convolution", "winograd_block_us", &KernelConstants::winograd_block_us, 0, 1e4},
     Number{"convolution", "ampere_share", &KernelConstants::ampere_share, 0.1, 1.2},
     Number{"convolution", "winograd_product", &KernelConstants::winograd_product, 1e-3, 1e4},
     Number{"convolution", "winograd_bytes", &KernelConstants::winograd_bytes, 1e-3, 1e4},

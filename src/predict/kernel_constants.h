@@ -73,8 +73,9 @@ struct KernelConstants {
 
   // Matrix products on vector units.
   double hiding_warps = 4;  ///< Warps a multiprocessor of 64 lanes needs for half of its rate.
-  double ends_us = 6;       ///< What a multiprocessor full of tiles takes to start and to end.
-  double l2_share = 0.5;    ///< Of the L2, what operands may fill before they are read again.
+  /// What a result of a tile takes of a multiprocessor to start and to end, whatever its rate.
+  double result_ns = 0.186;
+  double l2_share = 0.5;  ///< Of the L2, what operands may fill before they are read again.
   double overlap = 4;  ///< Norm in which computing and reading add up: 1 their sum, 64 the longer.
   double split_us = 10;  ///< What a split along k costs beside its bytes.
   /// Of the peak, what is left where 128 lanes take every issue slot of a multiprocessor's four
@@ -84,14 +85,14 @@ struct KernelConstants {
   double low_power = 1;     ///< ... and for those of 75 W or less.
 
   // Convolutions on vector units.
-  double direct = 0.9;        ///< Of a full multiprocessor's peak, of an implicit product.
-  double direct_ends_us = 6;  ///< What a multiprocessor full of blocks takes to start and to end.
-  double winograd_fused = 0.85;   ///< Of that peak, of F(2x2, 3x3) in one kernel.
-  double winograd_ends_us = 6;    ///< The same, of theirs.
-  double ampere_share = 1;        ///< Of these two, what kernels of Ampere and later reach.
-  double winograd_product = 0.8;  ///< Of a tile's efficiency, of the products of F(4x4, 3x3).
-  double winograd_bytes = 0.8;    ///< Of the sustained bandwidth, its transformed images.
-  double winograd_filter = 2;     ///< Times that transformed weights are moved.
+  double direct = 0.9;             ///< Of a full multiprocessor's peak, of an implicit product.
+  double direct_result_ns = 0.29;  ///< The same of an implicit product's blocks ...
+  double winograd_fused = 0.85;    ///< Of that peak, of F(2x2, 3x3) in one kernel.
+  double winograd_block_us = 3.9;  ///< ... and of a whole block of F(2x2, 3x3).
+  double ampere_share = 1;         ///< Of these two, what kernels of Ampere and later reach.
+  double winograd_product = 0.8;   ///< Of a tile's efficiency, of the products of F(4x4, 3x3).
+  double winograd_bytes = 0.8;     ///< Of the sustained bandwidth, its transformed images.
+  double winograd_filter = 2;      ///< Times that transformed weights are moved.
 
   // Kernels bound by memory: share of the bandwidth.
   double hbm = 0.88, gddr = 0.85, amd = 0.78;

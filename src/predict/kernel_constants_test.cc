@@ -29,7 +29,7 @@ TEST(KernelConstants, SayWhatIsWrongWithAFile) {
     const char* says;
   };
   for (const Case& c :
-       {Case{"[product]", "[product", "line"}, Case{"ends_us = ", "end_us = ", "ends_us"},
+       {Case{"[product]", "[product", "line"}, Case{"result_ns = ", "results_ns = ", "result_ns"},
         Case{"[launch]", "[launch]\nmore = 1", "'more'"}, Case{"about = ", "about_ = ", "'about_'"},
         Case{"[residual]", "[rest]", "'rest'"}, Case{"dual_issue", "dual_isue", "'dual_isue'"},
         Case{"dual_issue = true", "dual_issue = 1", "true or false"},

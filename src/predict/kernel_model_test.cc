@@ -121,7 +121,7 @@ TEST(KernelModel, LargeProductsReachMostOfThePeakAndNarrowOnesDoNot) {
   EXPECT_GT(share(256, 65536, 256), 2 * share(256, 256, 256));
 }
 
-// What the attention of GPT-2 and BERT took on an H200, by which `ends_us` goes. Starting and
+// What the attention of GPT-2 and BERT took on an H200, with which `result_ns` agrees. Starting and
 // ending a tile is latency: a multiprocessor that computes 2.8 times as fast as an A100's does not
 // shorten it.
 TEST(KernelModel, ShortSumsTakeTheirStartsOnAFastMultiprocessor) {

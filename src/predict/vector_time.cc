@@ -26,7 +26,7 @@ struct Blocks {
   double registers = 0;   ///< Of a thread.
   double flops = 0;       ///< Of a block.
   double efficiency = 1;  ///< Share of the peak of a multiprocessor that is full of them.
-  double ends_ns = 0;     ///< What they take to start and to end on a multiprocessor.
+  double ends_ns = 0;     ///< What one takes of a multiprocessor to start and to end.
 };
 
 /// How many of them a multiprocessor holds.
@@ -45,12 +45,13 @@ double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelCon
     return warps / (warps + half);
   };
   const double peak = rates.flops_per_ns / rates.processors;
-  const double block_ns = blocks.flops / (peak * blocks.efficiency * rates.issue_share);
+  const double block_ns =
+      blocks.flops / (peak * blocks.efficiency * rates.issue_share) + blocks.ends_ns;
   const double a_processor = blocks.count / rates.processors;
   const double rounds = std::floor(a_processor / resident);
   const double rest = std::ceil(a_processor - rounds * resident - 1e-9);
-  double compute = rounds * (resident * block_ns + blocks.ends_ns);
-  if (rest > 0) compute += rest * block_ns * rate(resident) / rate(rest) + blocks.ends_ns;
+  double compute = rounds * resident * block_ns;
+  if (rest > 0) compute += rest * block_ns * rate(resident) / rate(rest);
   // Power bounds the rate, whatever the clock could do.
   return std::max(compute,
                   blocks.count * blocks.flops / (rates.flops_per_ns * rates.sustained_share));
@@ -72,7 +73,7 @@ double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
                          .registers = tile.registers,
                          .flops = step * std::ceil(work.k / split),
                          .efficiency = tile.efficiency * cut.share,
-                         .ends_ns = constants.ends_us * kNsPerUs};
+                         .ends_ns = tile.rows * tile.columns * constants.result_ns};
   const double compute = ComputeNs(blocks, rates, constants);
 
   // Bytes: operands once, or again for each group of blocks at work where they exceed the L2.
@@ -144,7 +145,7 @@ double ImplicitProductNs(const ConvolutionWork& work, double outputs, double mov
         .registers = kRegisters,
         .flops = step * depth,
         .efficiency = constants.direct * LibraryShare(rates, constants),
-        .ends_ns = constants.direct_ends_us * kNsPerUs};
+        .ends_ns = kOutputs * shape.channels * constants.direct_result_ns};
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
   // Another kernel before it computes where each element of a sum lies.
@@ -173,7 +174,7 @@ double FusedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
                            .registers = kRegisters,
                            .flops = kStep * Unrolled(work.in_channels),
                            .efficiency = constants.winograd_fused * LibraryShare(rates, constants),
-                           .ends_ns = constants.winograd_ends_us * kNsPerUs};
+                           .ends_ns = constants.winograd_block_us * kNsPerUs};
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
   return Overlapped(best, moved_ns, constants.overlap) +
