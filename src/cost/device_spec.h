@@ -60,7 +60,8 @@ struct DeviceSpec {
   /// Links to other GPUs (NVLink, Infinity Fabric), all together, each way.
   std::optional<double> link_bandwidth_gbs;
   std::optional<double> pcie_bandwidth_gbs;  ///< To the host, each way.
-  /// Of `memory_bandwidth_gbs`, what the vendor or a published measurement says that a stream of copies gets.
+  /// Of `memory_bandwidth_gbs`, what the vendor or a published measurement says that a stream of
+  /// copies gets.
   std::optional<double> delivered_bandwidth_share;
   std::optional<double> max_threads_per_sm;
   std::optional<double> registers_per_sm;  ///< 32-bit registers.
