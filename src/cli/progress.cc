@@ -15,7 +15,7 @@ namespace headroom::cli {
 std::string ProgressLine(const std::string& what, std::int64_t done, std::int64_t all,
                          double seconds) {
   constexpr std::size_t kNameWidth = 40;
-  const std::string name = CutMiddle(what, kNameWidth, Charset::kAscii);
+  const std::string name = CutPath(what, kNameWidth, Charset::kAscii);
   if (all <= 0) return fmt::format("{}  {}", name, FormatBytes(static_cast<double>(done)));
   const double share = std::clamp(static_cast<double>(done) / static_cast<double>(all), 0.0, 1.0);
   constexpr int kBar = 20;

@@ -25,7 +25,10 @@ std::size_t DisplayWidth(std::string_view printable);
 /// REQUIRES: width >= 8.
 std::string CutMiddle(std::string_view printable, std::size_t width,
                       Charset charset = Charset::kUtf8);
-/// The same, but what stands at byte `at` stays visible: the first `head` columns, an ellipsis, a
+/// The same, but the name of the file that a path ends with stays whole where it fits.
+std::string CutPath(std::string_view printable, std::size_t width,
+                    Charset charset = Charset::kUtf8);
+/// The same as CutMiddle, but what stands at byte `at` stays visible: the first `head` columns, an ellipsis, a
 /// piece from `at` or a little before it, and the end or another ellipsis. REQUIRES: width >= 16,
 /// head <= width / 2.
 std::string CutAround(std::string_view printable, std::size_t width, std::size_t at,

@@ -45,12 +45,22 @@ TEST(CutMiddle, FitsAndKeepsBothEnds) {
   EXPECT_EQ(DisplayWidth("\u4f60\u597d"), 4u);
 }
 
+TEST(CutPath, KeepsTheNameOfTheFile) {
+  EXPECT_EQ(CutPath("/a/b/name.json", 14), "/a/b/name.json");
+  EXPECT_EQ(CutPath("/data/of/mine/name.json", 16), "/data\u2026/name.json");
+  EXPECT_EQ(CutPath("/data/of/mine/name.json", 16, Charset::kAscii), "/da.../name.json");
+  EXPECT_EQ(CutPath("/data/name.json", 11), "\u2026/name.json");
+  EXPECT_EQ(CutPath("/data/a_long_name.json", 10), CutMiddle("/data/a_long_name.json", 10));
+  EXPECT_EQ(CutPath("no_path_at_all.json", 10), CutMiddle("no_path_at_all.json", 10));
+}
+
 RC_GTEST_PROP(CutProperty, NeverWiderThanAsked, (const std::string& text, bool ascii)) {
   const Charset charset = ascii ? Charset::kAscii : Charset::kUtf8;
   const std::size_t width = *rc::gen::inRange<std::size_t>(16, 60);
   const std::string printable = Printable(text + text + text, charset);
   const std::size_t at = *rc::gen::inRange<std::size_t>(0, printable.size() + 1);
   RC_ASSERT(DisplayWidth(CutMiddle(printable, width, charset)) <= width);
+  RC_ASSERT(DisplayWidth(CutPath(printable, width, charset)) <= width);
   RC_ASSERT(DisplayWidth(CutAround(printable, width, at, charset, width / 3)) <= width);
   RC_ASSERT(Printable(CutAround(printable, width, at, charset, width / 3)) ==
             CutAround(printable, width, at, charset, width / 3));

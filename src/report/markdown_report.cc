@@ -48,7 +48,7 @@ void Summary(std::string& out, const JobReport& job) {
   const std::size_t more = job.files().size() - files.size();
   for (const TraceReport& input : files) {
     out += fmt::format("| trace | {} ({}) |\n",
-                       MarkdownName(CutMiddle(Printable(input.input.path), 100)),
+                       MarkdownName(CutPath(Printable(input.input.path), 100)),
                        EscapeMarkdown(InputText(input.input)));
   }
   if (more > 0)

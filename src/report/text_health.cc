@@ -29,7 +29,7 @@ Style StyleOf(Severity severity) {
 void Read(TextContext& c, const TraceReport& file) {
   const InputInfo& input = file.input;
   c.page.Line({{"  file     ", Style::kDim},
-               {CutMiddle(Printable(input.path, c.page.charset()), 87, c.page.charset())}});
+               {CutPath(Printable(input.path, c.page.charset()), 87, c.page.charset())}});
   c.page.Paragraph("  read     ", InputText(input), Style::kDim);
   for (const DeviceRow& row : DeviceRows(input)) {
     c.page.Paragraph(fmt::format("  {:<8} ", row.numbers), row.text, Style::kDim);

@@ -76,7 +76,7 @@ void TextPage::LineWithin(std::size_t width, const std::vector<Span>& spans) {
 void TextPage::Heading(std::string_view title, std::string_view note, Style note_style) {
   Blank();
   const std::string head = Printable(title, charset_);
-  const std::string cut = CutMiddle(Printable(note, charset_), 60, charset_);
+  const std::string cut = CutPath(Printable(note, charset_), 60, charset_);
   const std::size_t used = DisplayWidth(head) + (cut.empty() ? 0 : DisplayWidth(cut) + 2) + 1;
   Line({{head, Style::kBold},
         {cut.empty() ? "" : "  "},

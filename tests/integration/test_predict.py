@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import re
+import shutil
 
 import jsonschema
 
@@ -586,7 +587,12 @@ class Plans(PredictTest):
             self.assertIn(shown, told)
 
     def test_each_of_several_jobs_has_its_own_table_of_instances(self):
-        text = support.headroom("predict", GPU_BOUND, HOST_BOUND, "--gpu", "L4,T4", "--total-steps", "1000000", environment={"LC_ALL": "C.UTF-8"}).text
+        # The name of a file is told, however long its folder's is.
+        deep = self.scratch / "a_folder_with_a_long_name" / "and_one_inside_it_whose_name_is_long_too"
+        deep.mkdir(parents=True)
+        shutil.copy(HOST_BOUND, deep)
+        text = support.headroom("predict", GPU_BOUND, deep / HOST_BOUND.name, "--gpu", "L4,T4", "--total-steps", "1000000",
+                                environment={"LC_ALL": "C.UTF-8"}).text
         self.assert_readable_text(text, "two jobs")
         first, second = text.split("Where to run it  ")[1:]
         for table, trace in ((first, GPU_BOUND), (second, HOST_BOUND)):
