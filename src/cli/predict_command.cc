@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "base/text.h"
 #include "cli/help.h"
 #include "cli/output.h"
+#include "cluster/gradient_exchange.h"
 #include "cost/device_spec.h"
 #include "predict/csv_table.h"
 #include "predict/kernel_table.h"
@@ -25,7 +27,9 @@
 #include "predict/operator_list.h"
 #include "predict/step_estimate.h"
 #include "report/escape.h"
+#include "report/machine_steps.h"
 #include "report/predict_answer.h"
+#include "scale/listed_job.h"
 #include "whatif/forecast.h"
 
 namespace headroom::cli {
@@ -55,6 +59,10 @@ void AddPlanFlags(CLI::App& app, JobPlanQuestion& plan) {
   app.add_option("--prices", plan.prices_path, "Instances with prices [a small dated sample]")
       ->type_name("FILE");
   app.add_option("--provider", plan.provider, "Only instances of this provider")->type_name("NAME");
+  app.add_option("--max-hours", plan.max_hours, "Only instances that take no more time")
+      ->type_name("H");
+  app.add_option("--max-money", plan.max_money, "Only instances that take no more of the currency")
+      ->type_name("X");
   app.add_option("--region", plan.region, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
       ->type_name("CODE");
   app.add_option("--pue", plan.pue, "Overhead of the data centre: a number, or whose [survey]")
@@ -232,6 +240,7 @@ Status PredictCommand::PredictTable() const {
 }
 
 Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
+                                    std::span<const PlannedMachine> machines,
                                     PredictReport& report) const {
   RemarkOnUnused(targets);
   const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
@@ -270,13 +279,14 @@ Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
            .full_name = rate.device->name,
            .step = estimate.value().step,
            .phases_ms = estimate.value().phase_ms,
-           .gpu_memory_bytes = UsableBytes(*rate.device),
+           .gpu_memory_bytes = rate.device->UsableBytes(),
            .energy = EnergyOn(rate, estimate.value().activity, estimate.value().step,
                               gpus_.models().constants()),
            .measured_operators = rate.correction ? rate.correction->size() : 0,
            .measured_share = estimate.value().measured_share,
            .why = why,
            .doubt = doubt});
+      if (!machines.empty()) ScaleOut(list, rate, estimate.value(), machines, report);
     }
   }
   if (report.targets.empty()) {
@@ -286,13 +296,40 @@ Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
   return Status::Ok();
 }
 
+void PredictCommand::ScaleOut(const OperatorList& list, const DeviceRates& rate,
+                              const StepEstimate& estimate,
+                              std::span<const PlannedMachine> machines,
+                              PredictReport& report) const {
+  PredictedTarget& target = report.targets.back();
+  const KernelConstants& constants = gpus_.models().constants();
+  const Result<std::unique_ptr<ListedJob>> job =
+      ListedJob::Make(list, rate, constants, kBucketBytes);
+  if (!job.ok()) {
+    for (const PlannedMachine& machine : machines)
+      target.machines.push_back(
+          {.price = machine.price, .step = {}, .no_answer = job.status().message()});
+    return;
+  }
+  AddMachineSteps(
+      *job.value(), machines,
+      [&](double step_ms) -> std::optional<double> {
+        StepActivity activity = estimate.activity;
+        activity.step_ms = step_ms;
+        const std::optional<StepEnergy> energy = ModelledEnergy(activity, rate, constants);
+        return energy ? std::optional(energy->joules) : std::nullopt;
+      },
+      target);
+}
+
 Status PredictCommand::PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
+                                    std::span<const PlannedMachine> machines,
                                     PredictReport& report) const {
   PredictQuestion question = {.trace = trace,
                               .workload = traces_.size() > 1 ? trace : "",
                               .host_factor = host_factor_,
                               .batch_curve = batch_curve_,
-                              .whole_job = plan_.total_steps.has_value()};
+                              .whole_job = plan_.total_steps.has_value(),
+                              .machines = machines};
   if (!timeline_path_.empty()) {
     const Result<RecordedMemory> read = ReadMemoryTimeline(timeline_path_);
     if (!read.ok()) return read.status();
@@ -324,17 +361,20 @@ Status PredictCommand::Run() {
   if (!table_path_.empty()) return PredictTable();
   const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
   if (!targets.ok()) return targets.status();
+  JobPlan plan(plan_);
+  if (Status status = plan.Load(gpus_.models().devices()); !status.ok()) return status;
   PredictReport report;
   report.constants = gpus_.models().constants().about;
   if (!operators_path_.empty()) {
-    if (Status status = PredictLists(targets.value(), report); !status.ok()) return status;
+    if (Status status = PredictLists(targets.value(), plan.machines(), report); !status.ok())
+      return status;
   }
   for (const std::string& trace : traces_) {
-    if (Status status = PredictTrace(trace, targets.value(), report); !status.ok()) return status;
+    if (Status status = PredictTrace(trace, targets.value(), plan.machines(), report); !status.ok())
+      return status;
   }
   FindTies(report.targets);
-  if (Status status = JobPlan(plan_).Make(gpus_.models().devices(), report); !status.ok())
-    return status;
+  plan.Make(report);
   return WriteResult(json_ ? RenderPredictJson(report)
                            : RenderPredictText(report, UseColor(ColorMode::kAuto, output_path_),
                                                CharsetOfEnvironment()),

@@ -9,6 +9,8 @@
 #include "cli/open_job.h"
 #include "cli/subcommand.h"
 #include "predict/device_rates.h"
+#include "predict/operator_list.h"
+#include "predict/step_estimate.h"
 #include "report/job_plan.h"
 #include "report/predict_report.h"
 
@@ -25,9 +27,13 @@ class PredictCommand : public Subcommand {
   Status CheckFlags() const;
   void RemarkOnUnused(std::span<const DeviceRates> used) const;
   Status PredictTable() const;
-  Status PredictLists(std::span<const DeviceRates> targets, PredictReport& report) const;
+  Status PredictLists(std::span<const DeviceRates> targets,
+                      std::span<const PlannedMachine> machines, PredictReport& report) const;
+  /// Of the report's last target.
+  void ScaleOut(const OperatorList& list, const DeviceRates& rate, const StepEstimate& estimate,
+                std::span<const PlannedMachine> machines, PredictReport& report) const;
   Status PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
-                      PredictReport& report) const;
+                      std::span<const PlannedMachine> machines, PredictReport& report) const;
 
   CLI::App* app_;
   std::vector<std::string> traces_;

@@ -136,6 +136,10 @@ class DeviceFile {
                                pattern->error()),
                    &item);
       }
+      if (RE2::FullMatch("", *pattern) || RE2::FullMatch("a name of no GPU", *pattern)) {
+        return Bad("match", fmt::format("'{}' matches any name; write out the GPU's", *text),
+                   &item);
+      }
       entry.patterns.push_back(std::move(pattern));
     }
     return Status::Ok();
@@ -219,6 +223,13 @@ class DeviceFile {
 };
 
 }  // namespace
+
+std::optional<double> DeviceSpec::UsableBytes() const {
+  constexpr double kOfGddr = 0.92, kOfHbm = 0.99, kOfGeForce = 0.98;
+  if (!memory_bytes || memory_is_usable) return memory_bytes;
+  if (name.find("GeForce") != std::string::npos) return *memory_bytes * kOfGeForce;
+  return *memory_bytes * (memory_type.starts_with("GDDR") ? kOfGddr : kOfHbm);
+}
 
 std::string_view DeviceSpec::SourceOf(std::string_view key) const {
   const auto it = sources.find(key);

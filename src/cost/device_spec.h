@@ -37,9 +37,7 @@ struct DeviceSpec {
   std::optional<double> fp32_lanes_per_sm;
   std::optional<double> boost_clock_mhz;
   std::optional<double> base_clock_mhz;
-  /// What the data sheet says, of which the driver reports less: by about 1 % for HBM, and by 6 to
-  /// 10 % for GDDR memory with ECC on (A10, A40, L4, T4, P4). Subtract that before saying that
-  /// something fits, unless `memory_is_usable`.
+  /// What the data sheet says; what something must fit is UsableBytes().
   std::optional<double> memory_bytes;
   bool memory_is_usable = false;               ///< `memory_bytes` is what the driver reports.
   std::optional<double> memory_bandwidth_gbs;  ///< 1e9 bytes per second.
@@ -70,6 +68,11 @@ struct DeviceSpec {
   std::optional<double> l1_bytes;
 
   SustainedShares sustained;
+
+  /// What the driver leaves of the memory. Device files hold nominal figures unless they say
+  /// `memory_is_usable`: of GDDR, error correction takes 6 to 10 % (A10, A40, L4, T4, P4), which
+  /// GeForce cards do without, and of all memory the driver takes 1 to 2 %. nullopt: not known.
+  std::optional<double> UsableBytes() const;
 
   /// Where a figure comes from, by its key in the file, e.g. SourceOf("tdp_w"); empty if the figure
   /// is unknown.

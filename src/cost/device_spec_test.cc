@@ -177,6 +177,20 @@ TEST(ShippedDevices, MemoryIsUsableWhereTheDriverReportedIt) {
   }
 }
 
+TEST(ShippedDevices, OfMemoryADriverKeepsSome) {
+  DeviceSpec device;
+  EXPECT_EQ(device.UsableBytes(), std::nullopt);
+  device.memory_bytes = 100;
+  device.memory_type = "HBM3";
+  EXPECT_EQ(device.UsableBytes(), 99);
+  device.memory_type = "GDDR6";
+  EXPECT_EQ(device.UsableBytes(), 92);
+  device.name = "NVIDIA GeForce RTX 4090";
+  EXPECT_EQ(device.UsableBytes(), 98);
+  device.memory_is_usable = true;
+  EXPECT_EQ(device.UsableBytes(), 100);
+}
+
 TEST(ShippedDevices, HoldDenseTensorPeaks) {
   const DeviceSpec* h200 = ShippedCatalog().Find("H200");
   ASSERT_NE(h200, nullptr);
@@ -227,6 +241,8 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
       {"\"NVIDIA\"", "\"\"", "'vendor'"},
       {"'Test GPU v\\d'", "'('", "'match'"},
       {"['Test GPU v\\d']", "'Test'", "'match'"},
+      {"'Test GPU v\\d'", "'.*'", "matches any name"},
+      {"'Test GPU v\\d'", "'(Test)?'", "matches any name"},
       {"match", "memory_is_usable = 1\nmatch", "'memory_is_usable'"},
       {"tdp_w", "tdp", "'tdp'"},
       {"vendor =", "vender = \"x\"\nvendor =", "'vender'"},

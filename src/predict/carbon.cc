@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <utility>
 
 #include "cost/toml_row.h"
@@ -55,6 +56,8 @@ Status CarbonData::Read(const NamedText& file) {
   }
   top.Known({"date", "default_region", "default_pue", "region", "pue", "equivalents"});
   if (!top.status().ok()) return top.status();
+  constexpr std::string_view kTwice = "is of an entry above already; leave one out";
+  std::set<std::pair<std::string, std::string>> of_file;  // List and code.
   Status regions = ForEachRow(file, root.value(), "region", [&](TomlRow& row) {
     GridRegion region{.code = row.Text("code"),
                       .name = row.Text("name"),
@@ -65,6 +68,7 @@ Status CarbonData::Read(const NamedText& file) {
     row.OptionalText("grid");
     row.Known({"code", "name", "grid", "g_co2_per_kwh", "year", "basis", "source"});
     std::string key = Capitals(region.code);
+    if (!of_file.insert({"region", key}).second) row.Fail("code", kTwice);
     if (row.status().ok()) regions_.insert_or_assign(std::move(key), std::move(region));
     return row.status();
   });
@@ -77,6 +81,7 @@ Status CarbonData::Read(const NamedText& file) {
                  .source = row.Text("source")};
     row.Known({"code", "name", "value", "year", "source"});
     std::string key = Capitals(pue.code);
+    if (!of_file.insert({"pue", key}).second) row.Fail("code", kTwice);
     if (row.status().ok()) pues_.insert_or_assign(std::move(key), std::move(pue));
     return row.status();
   });

@@ -25,13 +25,14 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string
                       .instance = row.Text("instance"),
                       .region = row.Text("region"),
                       .gpu = row.Text("gpu"),
+                      .cluster = row.OptionalText("cluster"),
                       .gpus = row.Count("gpus"),
                       .price_per_hour = row.Number("price_per_hour", 0, kMostAnHour),
                       .currency = row.Currency("currency"),
                       .date = row.Date("date"),
                       .source = row.Text("source")});
-    row.Known({"provider", "instance", "region", "gpu", "gpus", "price_per_hour", "currency",
-               "date", "source"});
+    row.Known({"provider", "instance", "region", "gpu", "cluster", "gpus", "price_per_hour",
+               "currency", "date", "source"});
     const InstancePrice& price = prices.back();
     // Of a month alone, its first day counts: a text that begins another comes before it.
     if (!latest.empty() && price.date > latest)
@@ -47,7 +48,6 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string
 Result<std::vector<InstancePrice>> LoadSamplePrices() { return ReadPrices(PriceFiles().front()); }
 
 std::int64_t InstancesFor(std::int64_t gpus, std::int64_t gpus_of_each) {
-  if (gpus == 1 && gpus_of_each > 1) return 0;
   return (gpus + gpus_of_each - 1) / gpus_of_each;
 }
 

@@ -14,7 +14,8 @@ namespace headroom {
 /// An instance as its provider lists it.
 struct InstancePrice {
   std::string provider, instance, region;
-  std::string gpu;  ///< A name of the catalogue's.
+  std::string gpu;      ///< A name of the catalogue's.
+  std::string cluster;  ///< What connects several; empty: not told.
   std::int64_t gpus = 1;
   double price_per_hour = 0;  ///< 0 or more, of the whole instance.
   std::string currency;       ///< Three capitals: "USD".
@@ -35,13 +36,13 @@ Result<std::vector<InstancePrice>> LoadSamplePrices();
 struct DeploymentOption {
   InstancePrice instance;
   std::int64_t instances = 1;   ///< As many as have all its GPUs.
+  bool scaled_out = false;      ///< The job has one GPU, and is to use all of the instance's.
   double hours = 0, money = 0;  ///< Money is of all of them.
   bool cheapest = false, fastest = false;
   bool pareto = false;  ///< No other option is both cheaper and faster.
 };
 
-/// How many instances hold a job of so many GPUs. 0: they are not told, as the job has one GPU and
-/// each of them several, which would be paid for and idle.
+/// How many instances hold a job of so many GPUs.
 std::int64_t InstancesFor(std::int64_t gpus, std::int64_t gpus_of_each);
 
 /// Marks the best options, currency by currency: money in different ones cannot be compared.

@@ -100,16 +100,6 @@ JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline
   return memory;
 }
 
-std::optional<double> UsableBytes(const DeviceSpec& device) {
-  if (!device.memory_bytes) return std::nullopt;
-  // Error correction takes a part of GDDR, which GeForce cards do without; of each memory, the
-  // driver some.
-  constexpr double kOfGddr = 0.92, kOfHbm = 0.99, kOfGeForce = 0.98;
-  if (device.memory_is_usable) return device.memory_bytes;
-  if (device.name.find("GeForce") != std::string::npos) return *device.memory_bytes * kOfGeForce;
-  return *device.memory_bytes * (device.memory_type.starts_with("GDDR") ? kOfGddr : kOfHbm);
-}
-
 std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes) {
   const std::optional<double> needed = memory.PeakAt(1);
   std::vector<MemoryFit> fits(memory_bytes.size());

@@ -72,11 +72,6 @@ inline constexpr double kMemoryMargin = 0.1;
 /// @param timeline  of the same job; none: what the trace itself says
 JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline);
 
-/// What the driver leaves of a GPU's memory. Device files hold nominal figures unless they say
-/// otherwise: memory with error correction in it (GDDR) loses a sixteenth to that, and the driver
-/// takes some of all. nullopt: not known.
-std::optional<double> UsableBytes(const DeviceSpec& device);
-
 /// How a job fits one memory.
 struct MemoryFit {
   std::optional<bool> fits = {};       ///< None: too close to tell; memory in pieces decides.

@@ -469,6 +469,39 @@ PredictedMs JobPredictor::StepAtBatch(const DeviceRates& target, double host_fac
   return step;
 }
 
+Result<PredictedMs> JobPredictor::StepWith(const DeviceRates& target, double host_factor,
+                                           const PredictedMs& unchanged,
+                                           const std::function<Effect(Edit& edit)>& change) {
+  const Plan plan = PlanOn(target, host_factor);
+  Edit edit(job_.graph(), plan);
+  const Effect effect = change(edit);
+  if (!effect.applies) return Status::NoAnswer(effect.why);
+  EditedPlan edited = edit.Finish();
+  const auto stretch = [&](double factor, const std::function<bool(TaskIndex)>& chosen) {
+    Plan out = edited.plan;
+    for (TaskIndex task = 0; task < out.tasks(); ++task) {
+      if (chosen(task))
+        out.duration[task] = std::llround(static_cast<double>(out.duration[task]) * factor);
+    }
+    return out;
+  };
+  // Copies that the change brings take what they would on the recorded GPU.
+  edited.plan = stretch(source_.bytes_per_ns / target.bytes_per_ns, [&](TaskIndex task) {
+    return edited.origin[task] == kNoTask && edited.plan.shape->gpu[task] != 0 &&
+           !edited.OnChannel(task);
+  });
+  const auto is_transfer = [&](TaskIndex task) { return edited.OnChannel(task); };
+  const double error = effect.transfer_error;
+  PredictedMs step;
+  step.mid = StepMs(edited.plan);
+  const double faster = step.mid - StepMs(stretch(1 - error, is_transfer)),
+               slower = StepMs(stretch(1 + error, is_transfer)) - step.mid;
+  if (unchanged.mid <= 0) return step;
+  step.low = step.mid - std::hypot(step.mid * (1 - unchanged.low / unchanged.mid), faster);
+  step.high = step.mid + std::hypot(step.mid * (unchanged.high / unchanged.mid - 1), slower);
+  return step;
+}
+
 JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_factor) {
   const bool same = IsSource(target);
   const Plan plan = PlanOn(target, host_factor);

@@ -7,14 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "predict/device_rates.h"
 #include "predict/energy.h"
 #include "predict/kernel_constants.h"
 #include "predict/kernel_table.h"
 #include "predict/operator_time.h"
 #include "predict/wave_scaling.h"
+#include "sim/edit.h"
 #include "sim/schedule.h"
 #include "whatif/job.h"
+#include "whatif/scenario.h"
 
 namespace headroom {
 
@@ -48,6 +51,15 @@ class JobPredictor {
   /// @param recorded     the step there at the recorded batch
   PredictedMs StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio,
                           const PredictedMs& recorded);
+
+  /// The step with a change of its plan there, as an exchange between several such GPUs is. The
+  /// range is that of the unchanged step, as a share, and with it what is not known of transfers.
+  /// Fails (kNoAnswer) where the change does not apply.
+  ///
+  /// @param unchanged  the step there without it
+  Result<PredictedMs> StepWith(const DeviceRates& target, double host_factor,
+                               const PredictedMs& unchanged,
+                               const std::function<Effect(Edit& edit)>& change);
 
   /// Of the GPU time: tasks that only ratios of the GPUs' figures carry over.
   double ratio_only_share() const;

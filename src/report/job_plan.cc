@@ -8,6 +8,8 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include "analysis/format.h"
 #include "base/read_file.h"
 #include "base/text.h"
+#include "cluster/topology.h"
 
 namespace headroom {
 namespace {
@@ -49,7 +52,7 @@ ShownGpu ChooseShown(std::span<const PredictedTarget> targets, const PredictRepo
                              shown->fits == true ? " that fits" : "")};
 }
 
-constexpr double kGramsPerKg = 1e3;
+constexpr double kGramsPerKg = 1e3, kMsPerHour = 3.6e6;
 
 /// "2024-05-31", by the world's clock: where a price was listed, it may be a day later than here.
 std::string Tomorrow() {
@@ -61,11 +64,16 @@ std::string Tomorrow() {
 
 Status JobPlanQuestion::Check() const {
   const bool of_a_job = !prices_path.empty() || !provider.empty() || !region.empty() ||
-                        !pue.empty() || !carbon_path.empty();
+                        !pue.empty() || !carbon_path.empty() || max_hours || max_money;
+  for (const auto& [flag, limit] :
+       {std::pair("--max-hours", max_hours), std::pair("--max-money", max_money)}) {
+    if (limit && !(*limit > 0 && std::isfinite(*limit)))
+      return Status::Usage(fmt::format("{} {}: must be above 0", flag, *limit));
+  }
   if (!of_a_job || total_steps) return Status::Ok();
   return Status::Usage(
-      "--prices, --provider, --region, --pue and --carbon are about a whole job: say its length "
-      "with --total-steps N");
+      "--prices, --provider, --max-hours, --max-money, --region, --pue and --carbon are about a "
+      "whole job: say its length with --total-steps N");
 }
 
 Status JobPlan::LoadCarbon() {
@@ -106,12 +114,12 @@ Status JobPlan::LoadCarbon() {
   return Status::Ok();
 }
 
-Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) {
+Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
   if (question_.prices_path.empty()) {
     Result<std::vector<InstancePrice>> sample = LoadSamplePrices();
     if (!sample.ok()) return sample.status();
     prices_ = std::move(sample).value();
-    report.prices =
+    prices_from_ =
         "a sample that ships, each with the day at which it was listed; give your own with "
         "--prices";
   } else {
@@ -126,13 +134,12 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) 
           fmt::format("{}: lists no instance; add [[instance]] blocks (docs/predict.md)",
                       question_.prices_path));
     }
-    report.prices = question_.prices_path;
+    prices_from_ = question_.prices_path;
   }
-  const bool known = question_.provider.empty() ||
-                     std::any_of(prices_.begin(), prices_.end(), [&](const InstancePrice& price) {
-                       return price.provider == question_.provider;
-                     });
-  if (!known) {
+  const auto is_chosen = [&, provider = LowerCase(question_.provider)](const InstancePrice& price) {
+    return provider.empty() || LowerCase(price.provider) == provider;
+  };
+  if (std::none_of(prices_.begin(), prices_.end(), is_chosen)) {
     std::vector<std::string_view> providers;
     providers.reserve(prices_.size());
     for (const InstancePrice& price : prices_) providers.push_back(price.provider);
@@ -141,14 +148,60 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) 
     return Status::Usage(fmt::format("--provider {}: the list of prices has {}", question_.provider,
                                      fmt::join(providers, ", ")));
   }
-  std::erase_if(prices_, [&](const InstancePrice& price) {
-    return !question_.provider.empty() && price.provider != question_.provider;
-  });
+  std::erase_if(prices_, std::not_fn(is_chosen));
+  const bool one_currency = std::all_of(
+      prices_.begin(), prices_.end(),
+      [&](const InstancePrice& price) { return price.currency == prices_.front().currency; });
+  if (question_.max_money && !one_currency) {
+    return Status::Usage(
+        "--max-money is of one currency, and the list of prices has several; leave the others out, "
+        "or choose a --provider");
+  }
   for (const InstancePrice& price : prices_) {
-    if (devices.Find(price.gpu) == nullptr) {
+    const DeviceSpec* device = devices.Find(price.gpu);
+    if (device == nullptr) {
       return Status::BadInput(fmt::format("{}: instance {} has a GPU '{}' that is not known",
                                           question_.prices_path, price.instance, price.gpu));
     }
+    gpu_of_price_.push_back(device->short_name);
+  }
+  return FindMachines();
+}
+
+Status JobPlan::FindMachines() {
+  const Result<std::vector<Topology>> clusters = LoadBuiltInTopologies();
+  if (!clusters.ok()) return clusters.status();
+  const auto named = [&](const std::string& name) {
+    return std::find_if(clusters.value().begin(), clusters.value().end(),
+                        [&](const Topology& cluster) { return cluster.name == name; });
+  };
+  for (std::size_t i = 0; i < prices_.size(); ++i) {
+    const InstancePrice& price = prices_[i];
+    auto cluster = named(price.cluster);
+    if (!price.cluster.empty() && cluster == clusters.value().end()) {
+      std::vector<std::string_view> names;
+      for (const Topology& known : clusters.value()) names.push_back(known.name);
+      return Status::BadInput(fmt::format("{}: instance {} is of a cluster '{}'; there are {}",
+                                          question_.prices_path, price.instance, price.cluster,
+                                          fmt::join(names, ", ")));
+    }
+    if (price.gpus == 1) continue;
+    if (price.cluster.empty()) cluster = named(LowerCase(price.provider + "-" + price.instance));
+    if (cluster != clusters.value().end() && cluster->gpus_per_node < price.gpus) {
+      return Status::BadInput(fmt::format("{}: instance {} has {} GPUs, and a machine of {} {}",
+                                          question_.prices_path, price.instance, price.gpus,
+                                          cluster->name, cluster->gpus_per_node));
+    }
+    PlannedMachine machine{.price = i, .gpu = gpu_of_price_[i], .gpus = price.gpus, .topology = {}};
+    if (cluster != clusters.value().end()) {
+      machine.topology = *cluster;
+    } else {
+      // Nothing leaves the machine, so its network does not count.
+      constexpr double kGbps = 100;
+      machine.topology = FlatTopology(kGbps, DurationNs(0), price.gpus);
+      machine.topology.description = fmt::format("{} GPUs behind PCIe 4.0", price.gpus);
+    }
+    machines_.push_back(std::move(machine));
   }
   return Status::Ok();
 }
@@ -168,68 +221,96 @@ JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
   return place;
 }
 
-Status JobPlan::Make(const DeviceCatalog& devices, PredictReport& report) {
+Status JobPlan::Load(const DeviceCatalog& devices) {
   if (!question_.total_steps) return Status::Ok();
-  report.total_steps = static_cast<double>(*question_.total_steps);
   if (Status status = LoadCarbon(); !status.ok()) return status;
+  return LoadPrices(devices);
+}
+
+void JobPlan::Make(PredictReport& report) const {
+  if (!question_.total_steps) return;
+  report.total_steps = static_cast<double>(*question_.total_steps);
   report.carbon =
       fmt::format("{} ({:.0f} g a kWh, {}, {}: {}), times {:.2f} for the data centre", grid_->name,
                   grid_->g_co2_per_kwh, grid_->basis, grid_->year, grid_->source, pue_value_);
-  if (Status status = LoadPrices(devices, report); !status.ok()) return status;
+  report.prices = prices_from_;
   for (std::size_t begin = 0, end = 0; begin < report.targets.size(); begin = end) {
     while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
       ++end;
-    AddOptions(devices, begin, end, report);
+    AddOptions(begin, end, report);
     AddEquivalents(begin, end, report);
   }
-  return Status::Ok();
 }
 
-void JobPlan::AddOptions(const DeviceCatalog& devices, std::size_t begin, std::size_t end,
-                         PredictReport& report) const {
-  constexpr double kMsPerHour = 3.6e6;
-  std::vector<DeploymentOption> options;
-  struct Carbon {
-    std::optional<double> kg;
-    std::string text;
-  };
-  std::vector<Carbon> carbon;  // Of each option.
+std::optional<PlannedOption> JobPlan::OptionOn(std::size_t price, const PredictedTarget& target,
+                                               PredictReport& report) const {
+  const InstancePrice& instance = prices_[price];
+  PlannedOption planned{.workload = target.workload, .option = {.instance = instance}};
+  DeploymentOption& option = planned.option;
+  option.hours = *target.hours;
+  option.instances = InstancesFor(target.gpus, instance.gpus);
+  std::optional<double> joules;  // Of a step.
+  double steps = *report.total_steps;
+  if (target.energy) joules = target.energy->joules;
+  if (target.gpus == 1 && instance.gpus > 1) {
+    const auto on = std::find_if(target.machines.begin(), target.machines.end(),
+                                 [&](const MachineStep& step) { return step.price == price; });
+    if (on == target.machines.end() || !on->no_answer.empty()) {
+      report.not_scaled_out =
+          on == target.machines.end() ? "what they take is not known" : on->no_answer;
+      return std::nullopt;
+    }
+    steps /= static_cast<double>(on->gpus);
+    option.scaled_out = true;
+    option.hours = on->step.mid * steps / kMsPerHour;
+    joules = on->joules;
+    planned.scaled_out = *on;
+  }
+  option.money = option.hours * instance.price_per_hour * static_cast<double>(option.instances);
+  if (option.hours > question_.max_hours.value_or(option.hours) ||
+      option.money > question_.max_money.value_or(option.money)) {
+    ++report.options_over_limits;
+    return std::nullopt;
+  }
+  Place place = PlaceOf(instance);
+  if (joules) planned.co2_kg = Co2Kg(*joules * steps, *place.grid, place.pue);
+  planned.carbon = std::move(place.text);
+  return planned;
+}
+
+void JobPlan::AddOptions(std::size_t begin, std::size_t end, PredictReport& report) const {
+  std::vector<PlannedOption> planned;
   for (std::size_t i = begin; i < end; ++i) {
     PredictedTarget& target = report.targets[i];
     target.hours = target.step.mid * *report.total_steps / kMsPerHour;
     if (target.energy)
       target.co2_kg = Co2Kg(target.energy->joules * *report.total_steps, *grid_, pue_value_);
-    for (const InstancePrice& price : prices_) {
-      const std::int64_t instances = InstancesFor(target.gpus, price.gpus);
-      if (instances == 0 || !target.fits.value_or(true) ||
-          devices.Find(price.gpu)->short_name != target.gpu)
-        continue;
-      const double money = *target.hours * price.price_per_hour * static_cast<double>(instances);
+    for (std::size_t price = 0; price < prices_.size(); ++price) {
+      if (!target.fits.value_or(true) || gpu_of_price_[price] != target.gpu) continue;
+      std::optional<PlannedOption> on = OptionOn(price, target, report);
+      if (!on) continue;
+      const DeploymentOption& option = on->option;
       // Of several currencies, in that of the first: they cannot be compared.
-      const bool comparable = target.currency.empty() || target.currency == price.currency;
-      if (comparable && (!target.money || money < *target.money)) {
-        target.money = money;
-        target.currency = price.currency;
+      const bool comparable =
+          target.currency.empty() || target.currency == option.instance.currency;
+      if (!option.scaled_out && comparable && (!target.money || option.money < *target.money)) {
+        target.money = option.money;
+        target.currency = option.instance.currency;
       }
-      options.push_back(
-          {.instance = price, .instances = instances, .hours = *target.hours, .money = money});
-      Place place = PlaceOf(price);
-      Carbon& of_option = carbon.emplace_back();
-      if (target.energy)
-        of_option.kg = Co2Kg(target.energy->joules * *report.total_steps, *place.grid, place.pue);
-      of_option.text = std::move(place.text);
+      planned.push_back(std::move(*on));
     }
   }
+  std::vector<DeploymentOption> options;
+  for (const PlannedOption& one : planned) options.push_back(one.option);
   MarkBest(options);
-  const auto first = static_cast<std::ptrdiff_t>(report.options.size());
-  for (std::size_t i = 0; i < options.size(); ++i)
-    report.options.push_back(
-        {report.targets[begin].workload, options[i], carbon[i].kg, carbon[i].text});
-  std::stable_sort(report.options.begin() + first, report.options.end(),
+  for (std::size_t i = 0; i < planned.size(); ++i) planned[i].option = options[i];
+  std::stable_sort(planned.begin(), planned.end(),
                    [](const PlannedOption& a, const PlannedOption& b) {
                      return std::pair(a.option.instance.currency, a.option.money) <
                             std::pair(b.option.instance.currency, b.option.money);
                    });
+  report.options.insert(report.options.end(), std::make_move_iterator(planned.begin()),
+                        std::make_move_iterator(planned.end()));
 }
 
 void JobPlan::AddEquivalents(std::size_t begin, std::size_t end, PredictReport& report) const {

@@ -15,8 +15,11 @@
 #include "predict/job_memory.h"
 #include "predict/job_prediction.h"
 #include "predict/target_batch.h"
+#include "report/machine_steps.h"
+#include "scale/predicted_job.h"
 #include "scale/recorded_collectives.h"
 #include "whatif/batch_curve.h"
+#include "whatif/gradients.h"
 
 namespace headroom {
 namespace {
@@ -141,6 +144,8 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
   report.baselines.push_back(std::move(base));
   const std::size_t first = report.targets.size();
   const std::size_t group = report.baselines.size() - 1;
+  const std::vector<GradientStep> gradients = FindGradients(job);
+  const double gradient_bytes = gradients.empty() ? 0 : gradients.front().Bytes();
   for (const DeviceRates& target : targets) {
     const JobPrediction prediction = predictor.Predict(target, question.host_factor);
     const bool same = target.device->short_name == source.device->short_name;
@@ -166,7 +171,7 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
          .full_name = target.device->name,
          .step = taken,
          .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
-         .gpu_memory_bytes = UsableBytes(*target.device),
+         .gpu_memory_bytes = target.device->UsableBytes(),
          .gpus = gpus,
          .energy = OfAll(energy, gpus),
          .samples = samples,
@@ -175,9 +180,28 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
          .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
          .why = std::move(why),
          .doubt = std::move(doubt)});
+    // What all GPUs sum lies in the reducer's buckets, too.
+    const std::optional<double> alone_bytes = memory.PeakAt(1),
+                                usable = target.device->UsableBytes();
+    const bool has_room = !alone_bytes || !usable || *alone_bytes + gradient_bytes <= *usable;
+    if (gpus == 1 && has_room && !question.machines.empty()) {
+      PredictedJob several(job, predictor, target, question.host_factor, taken);
+      AddMachineSteps(
+          several, question.machines,
+          [&](double step_ms) -> std::optional<double> {
+            StepActivity longer = prediction.activity;
+            longer.step_ms = step_ms;
+            const auto waiting = ModelledEnergy(longer, target, models.constants()),
+                       alone = ModelledEnergy(prediction.activity, target, models.constants());
+            if (!energy || !waiting || !alone) return std::nullopt;
+            return energy->joules + waiting->joules - alone->joules;
+          },
+          report.targets.back());
+    }
     if (question.batch_curve) {
-      report.targets.back().batch_curve = CurveOnTarget(
-          predictor, job, target, question.host_factor, taken, memory, UsableBytes(*target.device));
+      report.targets.back().batch_curve =
+          CurveOnTarget(predictor, job, target, question.host_factor, taken, memory,
+                        target.device->UsableBytes());
     }
   }
   AddFits(memory, std::span(report.targets).subspan(first));

@@ -24,6 +24,7 @@ struct PredictQuestion {
   bool batch_curve = false;
   bool whole_job = false;  ///< Hours are asked for, so there must be steps.
   std::optional<RecordedMemory> timeline = {};
+  std::span<const PlannedMachine> machines = {};  ///< To which a job of one GPU may be scaled out.
 };
 
 /// The GPU of a trace; fails (kNoAnswer) where it does not tell.

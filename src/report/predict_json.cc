@@ -62,6 +62,17 @@ void WriteOption(JsonWriter& json, const PlannedOption& planned) {
   json.Key("money").Number(option.money);
   json.Key("co2_kg").Number(planned.co2_kg);
   json.Key("carbon").String(planned.carbon);
+  json.Key("scaled_out");
+  if (planned.scaled_out) {
+    const MachineStep& on = *planned.scaled_out;
+    json.BeginObject();
+    WriteRange(json.Key("step_ms"), on.step);
+    json.Key("efficiency_pct").Number(100 * on.efficiency);
+    json.Key("network").String(on.network);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
   json.Key("cheapest").Bool(option.cheapest);
   json.Key("fastest").Bool(option.fastest);
   json.Key("pareto").Bool(option.pareto);
@@ -256,6 +267,8 @@ std::string RenderPredictJson(const PredictReport& report) {
   json.Key("options").BeginArray(Layout::kLines);
   for (const PlannedOption& option : report.options) WriteOption(json, option);
   json.EndArray();
+  json.Key("not_scaled_out").StringOrNull(report.not_scaled_out);
+  json.Key("options_over_limits").Integer(report.options_over_limits);
   json.Key("prices").StringOrNull(report.prices);
   json.Key("constants").String(report.constants);
   json.EndObject();

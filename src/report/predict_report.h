@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/topology.h"
 #include "predict/deployment.h"
 #include "predict/energy.h"
 #include "predict/job_memory.h"
@@ -32,6 +33,26 @@ struct PredictBaseline {
   double ratio_only_share = 0;  ///< Of GPU time: kernels without shapes, carried over by ratios.
 };
 
+/// A machine with several GPUs, to which a job of one may be scaled out: each takes the recorded
+/// batch, so there are as many times fewer steps.
+struct PlannedMachine {
+  std::size_t price = 0;  ///< Its number in the list of prices.
+  std::string gpu;        ///< Short name.
+  std::int64_t gpus = 2;
+  Topology topology;
+};
+
+/// A step there, of all GPUs.
+struct MachineStep {
+  std::size_t price = 0;
+  std::int64_t gpus = 2;
+  std::string network = {};  ///< In words.
+  PredictedMs step;
+  double efficiency = 1;              ///< Work a second, in that of as many GPUs by themselves.
+  std::optional<double> joules = {};  ///< Of all of them.
+  std::string no_answer = {};         ///< Why it is not known; all but `price` is void then.
+};
+
 /// One step on one GPU.
 struct PredictedTarget {
   std::size_t group = 0;  ///< Targets of one workload have one number; so has its baseline.
@@ -54,6 +75,7 @@ struct PredictedTarget {
   /// The same were cuDNN's workspaces to stay as they are; none: they do not decide it.
   std::optional<double> largest_batch_at_best = {};
   std::optional<TargetBatchCurve> batch_curve = {};  ///< Where it was asked for.
+  std::vector<MachineStep> machines = {};            ///< Of a job of one GPU.
   std::size_t measured_operators = 0;                ///< On that GPU, for --gpu-calibration.
   double measured_share = 0;    ///< Of the GPU time, that they tell of: 0 to 1.
   std::string limited_by = {};  ///< "host" or "gpu"; empty: not known, without a trace.
@@ -68,7 +90,8 @@ struct PlannedOption {
   std::string workload;
   DeploymentOption option;
   std::optional<double> co2_kg = {};
-  std::string carbon;  ///< By which grid and overhead.
+  std::string carbon = {};                     ///< By which grid and overhead.
+  std::optional<MachineStep> scaled_out = {};  ///< Where a job of one GPU uses all of several.
 };
 
 /// A trace that cannot be replayed, or the file of a step without known kernels, and what it lacks.
@@ -85,6 +108,8 @@ struct PredictReport {
   std::string carbon;                      ///< Which grid, PUE and year; empty: not asked for.
   std::vector<std::string> equivalents;    ///< Of a job's CO2, in something that people grasp.
   std::vector<PlannedOption> options;      ///< By money within a workload and currency.
+  std::string not_scaled_out;              ///< Why a job of one GPU has no options of several.
+  std::int64_t options_over_limits = 0;    ///< Left out for the time or the money they take.
   std::string prices;                      ///< Where prices come from.
   std::string constants;                   ///< Where the models' constants come from.
 };

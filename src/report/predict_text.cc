@@ -343,7 +343,11 @@ void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
           return Span{Times(o.option.instances, fmt::format("{} {}, {}", instance.provider,
                                                             instance.instance, instance.region))};
         }},
-       {"GPU", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.gpu}; }},
+       {"GPU", Kind::kText,
+        [](const PlannedOption& o) {
+          return Span{
+              Times(o.option.scaled_out ? o.option.instance.gpus : 1, o.option.instance.gpu)};
+        }},
        {"an hour", Kind::kNumber,
         [](const PlannedOption& o) {
           return Span{fmt::format("{:.2f}", static_cast<double>(o.option.instances) *
@@ -358,20 +362,33 @@ void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
        {"CO2", Kind::kNumber, [](const PlannedOption& o) { return Span{Co2(o.co2_kg)}; }},
        {"listed", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.date}; }},
        {"", Kind::kText, [](const PlannedOption& o) {
-          std::string best = o.option.cheapest ? "cheapest" : "";
-          if (o.option.fastest) best += best.empty() ? "fastest" : ", fastest";
-          return Span{best.empty() && o.option.pareto ? "trade-off" : best, Style::kGood};
+          const DeploymentOption& option = o.option;
+          return Span{option.cheapest && option.fastest ? "best"
+                      : option.cheapest                 ? "cheapest"
+                      : option.fastest                  ? "fastest"
+                      : option.pareto                   ? "trade-off"
+                                                        : "",
+                      Style::kGood};
         }}});
 }
 
 void WriteOptions(TextPage& page, const PredictReport& report) {
   if (!report.total_steps) return;
-  if (report.options.empty()) {
+  const std::string over_limits =
+      report.options_over_limits > 0 ? fmt::format("{} over --max-hours or --max-money {} left out",
+                                                   Plural(report.options_over_limits, "option"),
+                                                   report.options_over_limits == 1 ? "is" : "are")
+                                     : "";
+  if (report.options.empty() && !over_limits.empty()) {
     page.Paragraph(
         "  Prices    ",
-        "no instance in the list has one of these GPUs and fits (for a job of one GPU, those of "
-        "several are left out)",
-        Style::kBold, Style::kDim);
+        fmt::format("no instance of the list does it within the limits: {}", over_limits),
+        Style::kBold, Style::kWarning);
+    return;
+  }
+  if (report.options.empty()) {
+    page.Paragraph("  Prices    ", "no instance in the list has one of these GPUs and fits",
+                   Style::kBold, Style::kDim);
     return;
   }
   const std::span<const PlannedOption> all(report.options);
@@ -392,6 +409,20 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
     page.Paragraph("  CO2       ", fmt::format("of instances: {}", fmt::join(places, "; ")),
                    Style::kBold, Style::kDim);
   }
+  const auto scaled_out = std::find_if(all.begin(), all.end(), [](const PlannedOption& planned) {
+    return planned.scaled_out.has_value();
+  });
+  if (scaled_out != all.end()) {
+    page.Paragraph("  ",
+                   "Of a job of one GPU on several: each takes the recorded batch, so there are as "
+                   "many times fewer steps for the same samples, and they sum gradients over the "
+                   "links of one machine (headroom scale tells more).",
+                   Style::kPlain, Style::kDim);
+  } else if (!report.not_scaled_out.empty()) {
+    page.Paragraph("  ",
+                   fmt::format("Instances of several GPUs are left out: {}", report.not_scaled_out),
+                   Style::kPlain, Style::kDim);
+  }
   const bool spread =
       std::any_of(report.options.begin(), report.options.end(),
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });
@@ -401,7 +432,10 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
                    "whose network may be slower: headroom scale tells of networks.",
                    Style::kPlain, Style::kDim);
   }
-  page.Paragraph("  Prices    ", report.prices, Style::kBold, Style::kDim);
+  page.Paragraph(
+      "  Prices    ",
+      over_limits.empty() ? report.prices : fmt::format("{}; {}", report.prices, over_limits),
+      Style::kBold, Style::kDim);
 }
 
 }  // namespace

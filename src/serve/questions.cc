@@ -51,6 +51,8 @@ Result<std::string> Predict(TraceSession& session, Query& query, const IsWanted&
   JobPlanQuestion plan;
   plan.total_steps = query.Count("total-steps", kMostTotalSteps);
   plan.provider = query.Text("provider");
+  plan.max_hours = query.Number("max-hours");
+  plan.max_money = query.Number("max-money");
   plan.region = query.Text("region");
   plan.pue = query.Text("pue");
   const bool batch_curve = query.Flag("batch-curve");

@@ -162,11 +162,14 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
   if (Status status = plan.Check(); !status.ok()) return status;
   plan.prices_path.clear();
   plan.carbon_path.clear();
+  const bool whole_job = plan.total_steps.has_value();
   const Result<const GpuModels*> models = Models();
   if (!models.ok()) return models.status();
   const Result<std::vector<DeviceRates>> targets =
       gpus.empty() ? models.value()->All(nullptr) : models.value()->AllNamed(gpus);
   if (!targets.ok()) return targets.status();
+  JobPlan job_plan(std::move(plan));
+  if (Status status = job_plan.Load(models.value()->devices()); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(mutex_);
   PredictReport report;
   report.constants = models.value()->constants().about;
@@ -177,8 +180,10 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
   } else {
     const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
     if (!source.ok()) return source.status();
-    const PredictQuestion question = {
-        .trace = path(), .batch_curve = batch_curve, .whole_job = plan.total_steps.has_value()};
+    const PredictQuestion question = {.trace = path(),
+                                      .batch_curve = batch_curve,
+                                      .whole_job = whole_job,
+                                      .machines = job_plan.machines()};
     Baseline baseline = forecaster_->baseline();
     baseline.AlsoNote(job_.note);
     Status status = AddPrediction(*job_.job, baseline, *models.value(), source.value(),
@@ -186,9 +191,7 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
     if (!status.ok()) return status;
   }
   FindTies(report.targets);
-  if (Status status = JobPlan(std::move(plan)).Make(models.value()->devices(), report);
-      !status.ok())
-    return status;
+  job_plan.Make(report);
   return RenderPredictJson(report);
 }
 

@@ -39,7 +39,7 @@ TEST(MemoryDeltasTest, WhatIsAddedBesideCountsWhateverIsKnown) {
 TEST(MemoryDeltasTest, APeakBeyondTheGpuDoesNotFit) {
   JobBuilder b = Network();
   const Job& job = b.Build();
-  const double gpu = *job.device()->memory_bytes;
+  const double gpu = *job.device()->UsableBytes();
   EXPECT_EQ(WhyNoRoom(job, {.bytes = 1, .peak_bytes = gpu}), "");
   EXPECT_NE(WhyNoRoom(job, {.bytes = 1, .peak_bytes = gpu + 1}).find("as modelled"),
             std::string::npos);

@@ -12,15 +12,18 @@ namespace {
 
 constexpr std::int32_t kHost = 0;  ///< Among the framework's types of devices.
 
-/// Bytes of a GPU's memory: as the trace says, else as its data sheet does.
+/// Bytes of a GPU's memory: as the trace says, which has it from the driver, else what that leaves
+/// of the data sheet's.
 std::optional<std::int64_t> CapacityOf(const Job& job, std::int64_t ordinal) {
   const auto& devices = job.store().devices;
   for (std::size_t d = 0; d < devices.rows(); ++d) {
     if (devices.ordinal[d] == ordinal && devices.memory_bytes[d] != kUnknown)
       return devices.memory_bytes[d];
   }
-  if (job.device() == nullptr || !job.device()->memory_bytes) return std::nullopt;
-  return std::llround(*job.device()->memory_bytes);
+  const std::optional<double> usable =
+      job.device() == nullptr ? std::nullopt : job.device()->UsableBytes();
+  if (!usable) return std::nullopt;
+  return std::llround(*usable);
 }
 
 /// Of a device that the job used.

@@ -539,7 +539,9 @@ class Plans(PredictTest):
             self.assertAlmostEqual(all_ranks[key], 8 * alone[key], delta=1e-6 * all_ranks[key], msg=key)
         self.assertAlmostEqual(all_ranks["energy_joules_per_sample"], alone["energy_joules_per_sample"], places=9)
         self.assertAlmostEqual(sum(all_ranks["energy_parts_joules"].values()) / all_ranks["energy_joules"], 1, places=6)
-        self.assertEqual([(o["instance"], o["instances"]) for o in one["options"]], [("of 1", 1)])
+        self.assertEqual([(o["instance"], o["instances"], o["scaled_out"] is None) for o in one["options"]],
+                         [("of 4", 1, False), ("of 1", 1, True), ("of 16", 1, False)])
+        self.assertEqual([o["scaled_out"] for o in eight["options"]], [None, None, None])
         self.assertEqual([(o["instance"], o["instances"], o["cheapest"]) for o in eight["options"]],
                          [("of 4", 2, True), ("of 1", 8, False), ("of 16", 1, False)])
         self.assertEqual([round(o["money"] / o["hours"], 6) for o in eight["options"]], [22, 24, 50])
@@ -548,6 +550,61 @@ class Plans(PredictTest):
         self.assert_readable_text(text, args)
         for part in ("on 8 GPUs", "8 x A100-80", "2 x here of 4"):
             self.assertIn(part, text)
+
+    def test_a_job_of_one_gpu_is_scaled_out_as_headroom_scale_does_it(self):
+        def machine(gpus, cluster=""):
+            return (PRICES.replace('"one"', f'"of {gpus}{cluster}"').replace("A100-80", "H200")
+                    .replace("gpus = 1", f"gpus = {gpus}" + (f'\ncluster = "{cluster}"' if cluster else "")))
+
+        prices = self.write("p.toml", machine(1) + machine(8, "aws-p5.48xlarge") + machine(4))
+        for trace in (GPU_BOUND, HOST_BOUND):
+            result = self.predict(trace, "--gpu", "H200", "--total-steps", "1000000", "--prices", prices)
+            options = {option["instance"]: option for option in result["options"]}
+            alone = options["of 1"]
+            self.assertIsNone(alone["scaled_out"])
+            self.assertIsNone(result["not_scaled_out"])
+            for name, gpus, network in (("of 8aws-p5.48xlarge", 8, ("--cluster", "aws-p5.48xlarge")),
+                                        ("of 4", 4, ("--gpus-per-node", "4", "--latency-us", "0"))):
+                with self.subTest(trace=trace.name, machine=name):
+                    option = options[name]
+                    (point,) = support.headroom("scale", trace, "--gpus", gpus, *network, "--json").json()["points"]
+                    step = option["scaled_out"]["step_ms"]
+                    self.assertAlmostEqual(step["mid"], point["step_ms"]["mid"], places=4)
+                    self.assertAlmostEqual(option["scaled_out"]["efficiency_pct"], point["efficiency_pct"], places=4)
+                    # What is not known of the transfers adds up with the rest there, and here as what is independent of it does.
+                    for end in ("low", "high"):
+                        self.assertAlmostEqual(step[end], point["step_ms"][end], delta=0.03 * step["mid"])
+                    self.assertAlmostEqual(option["hours"], step["mid"] * 1e6 / gpus / 3.6e6)
+                    self.assertAlmostEqual(option["money"], 3 * option["hours"])
+                    # The same samples, and all of them wait for what is exchanged.
+                    self.assertGreater(option["co2_kg"], alone["co2_kg"])
+                    self.assertLess(option["co2_kg"], 1.2 * alone["co2_kg"])
+        # As few GPUs as the recorded job has, the money of a target is of.
+        self.assertEqual(result["targets"][0]["money"], alone["money"])
+        for wrong, said in ((machine(8, "dgx-9"), "dgx-a100"), (machine(16, "dgx-a100"), "has 16 GPUs, and a machine of dgx-a100 8")):
+            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", wrong)),
+                                3, "w.toml", said)
+
+    def test_a_list_of_operators_is_scaled_out_where_it_trains(self):
+        prices = self.write("p.toml", PRICES + PRICES.replace('"one"', '"of 8"').replace("gpus = 1", "gpus = 8"))
+        linear = ["Linear", [4096, 4096, 4096]]
+
+        def plan(**backward):
+            ops = self.write("ops.json", json.dumps([{"op": "Linear", "repeat": 12, "fw": [linear], **backward}]))
+            return self.predict("--ops", ops, "--gpu", "A100-80", "--total-steps", "1000", "--prices", prices)
+
+        trained = plan(bw=[linear, linear], acc=[["VECadd", [4096, 4096]]], mode="train")
+        eight = next(option for option in trained["options"] if option["instance"] == "of 8")
+        self.assertIsNone(trained["not_scaled_out"])
+        self.assertLess(eight["scaled_out"]["efficiency_pct"], 100)
+        self.assertGreater(eight["scaled_out"]["step_ms"]["mid"], trained["targets"][0]["step_ms"]["mid"])
+        self.assertGreater(eight["co2_kg"], trained["targets"][0]["co2_kg"])
+        inference = plan()
+        self.assertEqual([option["instance"] for option in inference["options"]], ["one"])
+        self.assertIn("gradient", inference["not_scaled_out"])
+        ops = self.write("ops.json", json.dumps([{"op": "Linear", "repeat": 12, "fw": [linear]}]))
+        text = support.headroom("predict", "--ops", ops, "--gpu", "A100-80", "--total-steps", "1000", "--prices", prices).text
+        self.assertIn("Instances of several GPUs are left out: ", text)
 
     def test_public_traces_of_one_rank_are_priced_as_their_job(self):
         for name, gpus in (("tracelens__mi300__resnet_act_checkpoint", 8), ("hta__nccl_parser_config__nccl_data", 2)):
@@ -597,7 +654,7 @@ class Plans(PredictTest):
         first, second = text.split("Where to run it  ")[1:]
         for table, trace in ((first, GPU_BOUND), (second, HOST_BOUND)):
             self.assertIn(trace.name, table.splitlines()[0])
-            self.assertEqual(table.count("cheapest"), 1 if table is first else 3)  # Also of the two jobs' equivalents.
+            self.assertEqual(len(re.findall(r" (best|cheapest)\n", table)), 1, table)
         told = self.predict(GPU_BOUND, HOST_BOUND, "--gpu", "L4,T4", "--total-steps", "1000000")["equivalents"]
         self.assertEqual([line.split(", on L4")[0] for line in told], [str(GPU_BOUND), str(HOST_BOUND)])
 
@@ -614,6 +671,29 @@ class Plans(PredictTest):
         self.assertIn("Germany", option("r", "--region", "DE")["carbon"])
         self.assertAlmostEqual(co2("FR"), co2("r", "--region", "FR"))
         self.assertLess(co2("FR"), 0.5 * co2("r"))
+
+    def test_options_within_limits_of_time_and_money(self):
+        plan = (GPU_BOUND, "--gpu", "L4,T4,V100-SXM-16,A100-SXM-40", "--total-steps", "1000000", "--provider", "AWS")
+        every = self.predict(*plan)
+        self.assertEqual({option["provider"] for option in every["options"]}, {"aws"})
+        self.assertEqual(every["options_over_limits"], 0)
+        hours = sorted(option["hours"] for option in every["options"])
+        money = sorted(option["money"] for option in every["options"])
+        self.assertGreaterEqual(len(hours), 3)
+        for flag, key, values in (("--max-hours", "hours", hours), ("--max-money", "money", money)):
+            limit = values[len(values) // 2]
+            within = self.predict(*plan, flag, limit)
+            self.assertEqual([option["instance"] for option in within["options"]],
+                             [option["instance"] for option in every["options"] if option[key] <= limit])
+            self.assertEqual(within["options_over_limits"], len(every["options"]) - len(within["options"]))
+            self.assertTrue(any(option["cheapest"] for option in within["options"]))
+        self.assertIn("no instance of the list does it within the limits", support.headroom("predict", *plan, "--max-hours", "0.001").text)
+        for wrong in (("--max-hours", "0"), ("--max-money", "-1"), ("--max-money", "nan")):
+            self.assert_refused(support.headroom("predict", *plan, *wrong), 2, wrong[0])
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "L4", "--max-hours", "5"), 2, "--total-steps")
+        currencies = self.write("p.toml", PRICES + PRICES.replace("EUR", "USD").replace('"one"', '"two"'))
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "A100-80", "--total-steps", "5", "--prices", currencies, "--max-money", "5"),
+                            2, "several")
 
     def test_bad_prices_are_refused_with_file_and_line(self):
         for wrong, right, line, fragment in (("price_per_hour = -3.0", "price_per_hour = 3.0", 8, "price_per_hour"),

@@ -1,0 +1,59 @@
+#include "scale/predicted_job.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "scale/step_deviation.h"
+#include "whatif/batch_curve.h"
+#include "whatif/network.h"
+
+namespace headroom {
+namespace {
+
+StepInterval IntervalOf(const PredictedMs& ms) {
+  return {.low = ms.low, .mid = ms.mid, .high = ms.high};
+}
+
+}  // namespace
+
+PredictedJob::PredictedJob(const Job& job, JobPredictor& predictor, const DeviceRates& target,
+                           double host_factor, const PredictedMs& one_gpu)
+    : job_(job),
+      predictor_(predictor),
+      target_(target),
+      host_factor_(host_factor),
+      one_gpu_(one_gpu),
+      samples_(SamplesPerStep(job)),
+      deviation_(StepDeviation(job.steps().steps)) {}
+
+ScaledStep PredictedJob::OnOneGpu() {
+  ScaledStep step;
+  step.step_ms = IntervalOf(one_gpu_);
+  step.without_latency_ms = step.without_bytes_ms = one_gpu_.mid;
+  return step;
+}
+
+ScaledStep PredictedJob::On(const Topology& topology, const Placement& placement,
+                            std::optional<std::int64_t> samples) {
+  assert(!samples && "each GPU has the recorded batch");
+  (void)samples;
+  if (placement.gpus == 1) return OnOneGpu();
+  const auto on = [&](const Topology& network) {
+    return predictor_.StepWith(target_, host_factor_, one_gpu_, [&](Edit& edit) {
+      return InsertExchange(job_, {.topology = network, .placement = placement}, edit);
+    });
+  };
+  ScaledStep step;
+  const Result<PredictedMs> ms = on(topology);
+  if (!ms.ok()) {
+    step.no_answer = ms.status().message();
+    return step;
+  }
+  step.step_ms = IntervalOf(ms.value());
+  step.limits.exposed_ms = std::max(0.0, ms.value().mid - one_gpu_.mid);
+  step.without_latency_ms = on(WithoutLatency(topology)).value().mid;
+  step.without_bytes_ms = on(WithoutLimit(topology)).value().mid;
+  return step;
+}
+
+}  // namespace headroom

@@ -1,0 +1,41 @@
+// A recorded job on several GPUs of another kind.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "predict/device_rates.h"
+#include "predict/job_prediction.h"
+#include "scale/scaling_curve.h"
+
+namespace headroom {
+
+/// Each GPU takes the recorded batch, and they sum their gradients as DistributedDataParallel does.
+/// REQUIRES: the job was recorded on one GPU.
+class PredictedJob final : public ScalableJob {
+ public:
+  /// All outlive it.
+  ///
+  /// @param one_gpu  the step on one such GPU
+  PredictedJob(const Job& job, JobPredictor& predictor, const DeviceRates& target,
+               double host_factor, const PredictedMs& one_gpu);
+
+  ScaledStep OnOneGpu() override;
+  /// `samples` must be nullopt: what another batch takes is JobPredictor::StepAtBatch()'s.
+  ScaledStep On(const Topology& topology, const Placement& placement,
+                std::optional<std::int64_t> samples) override;
+  std::optional<std::int64_t> samples() const override { return samples_; }
+  std::optional<double> deviation() const override { return deviation_; }
+  double loader_share() const override { return 0; }
+
+ private:
+  const Job& job_;
+  JobPredictor& predictor_;
+  const DeviceRates& target_;
+  const double host_factor_;
+  const PredictedMs one_gpu_;
+  const std::optional<std::int64_t> samples_;
+  const std::optional<double> deviation_;
+};
+
+}  // namespace headroom
