@@ -12,8 +12,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(HEADROOM_UNITY)
     list(APPEND HEADROOM_WARNINGS $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
-elseif(NOT HEADROOM_UNITY)
-  # A local name may be that of another file's constant where files are compiled together.
+else()
   list(APPEND HEADROOM_WARNINGS -Wshadow)
 endif()
 

@@ -301,6 +301,9 @@ void PredictCommand::ScaleOut(const OperatorList& list, const DeviceRates& rate,
                               std::span<const PlannedMachine> machines,
                               PredictReport& report) const {
   PredictedTarget& target = report.targets.back();
+  const bool any = std::any_of(machines.begin(), machines.end(),
+                               [&](const auto& machine) { return machine.gpu == target.gpu; });
+  if (!any) return;
   const KernelConstants& constants = gpus_.models().constants();
   const Result<std::unique_ptr<ListedJob>> job =
       ListedJob::Make(list, rate, constants, kBucketBytes);

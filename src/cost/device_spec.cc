@@ -137,7 +137,8 @@ class DeviceFile {
                    &item);
       }
       if (RE2::FullMatch("", *pattern) || RE2::FullMatch("a name of no GPU", *pattern)) {
-        return Bad("match", fmt::format("'{}' matches any name; write out the GPU's", *text),
+        return Bad("match",
+                   fmt::format("'{}' matches any name, or none; write out the GPU's", *text),
                    &item);
       }
       entry.patterns.push_back(std::move(pattern));

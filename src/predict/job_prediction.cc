@@ -13,6 +13,7 @@
 #include "analysis/operator_costs.h"
 #include "base/units.h"
 #include "whatif/batch_size.h"
+#include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
 
 namespace headroom {
@@ -472,33 +473,36 @@ PredictedMs JobPredictor::StepAtBatch(const DeviceRates& target, double host_fac
 Result<PredictedMs> JobPredictor::StepWith(const DeviceRates& target, double host_factor,
                                            const PredictedMs& unchanged,
                                            const std::function<Effect(Edit& edit)>& change) {
+  if (unchanged.mid <= 0) return Status::NoAnswer("the step takes no time");
   const Plan plan = PlanOn(target, host_factor);
   Edit edit(job_.graph(), plan);
   const Effect effect = change(edit);
   if (!effect.applies) return Status::NoAnswer(effect.why);
-  EditedPlan edited = edit.Finish();
-  const auto stretch = [&](double factor, const std::function<bool(TaskIndex)>& chosen) {
+  // What the change brings is as on the recorded machine.
+  const auto there = [&](DurationNs on_host) {
+    return DurationNs(std::llround(static_cast<double>(on_host.ns()) / host_factor));
+  };
+  for (Edit::NewKernel& copy : edit.inserted()) {
+    copy.duration = WithWork(copy.duration, source_.bytes_per_ns / target.bytes_per_ns);
+    copy.host_work = there(copy.host_work);
+    copy.launch = there(copy.launch);
+  }
+  const EditedPlan edited = edit.Finish();
+  const auto with_transfers = [&](double factor) {
     Plan out = edited.plan;
     for (TaskIndex task = 0; task < out.tasks(); ++task) {
-      if (chosen(task))
+      if (edited.OnChannel(task))
         out.duration[task] = std::llround(static_cast<double>(out.duration[task]) * factor);
     }
-    return out;
+    return StepMs(out);
   };
-  // Copies that the change brings take what they would on the recorded GPU.
-  edited.plan = stretch(source_.bytes_per_ns / target.bytes_per_ns, [&](TaskIndex task) {
-    return edited.origin[task] == kNoTask && edited.plan.shape->gpu[task] != 0 &&
-           !edited.OnChannel(task);
-  });
-  const auto is_transfer = [&](TaskIndex task) { return edited.OnChannel(task); };
-  const double error = effect.transfer_error;
   PredictedMs step;
   step.mid = StepMs(edited.plan);
-  const double faster = step.mid - StepMs(stretch(1 - error, is_transfer)),
-               slower = StepMs(stretch(1 + error, is_transfer)) - step.mid;
-  if (unchanged.mid <= 0) return step;
-  step.low = step.mid - std::hypot(step.mid * (1 - unchanged.low / unchanged.mid), faster);
-  step.high = step.mid + std::hypot(step.mid * (unchanged.high / unchanged.mid - 1), slower);
+  const double faster = 1 - with_transfers(1 - effect.transfer_error) / step.mid,
+               slower = with_transfers(1 + effect.transfer_error) / step.mid - 1;
+  const double low = 1 - unchanged.low / unchanged.mid, high = unchanged.high / unchanged.mid - 1;
+  step.low = step.mid * (1 - std::min(1.0, std::hypot(low, faster)));
+  step.high = step.mid * (1 + std::hypot(high, slower));
   return step;
 }
 

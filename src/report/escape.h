@@ -28,9 +28,9 @@ std::string CutMiddle(std::string_view printable, std::size_t width,
 /// The same, but the name of the file that a path ends with stays whole where it fits.
 std::string CutPath(std::string_view printable, std::size_t width,
                     Charset charset = Charset::kUtf8);
-/// The same as CutMiddle, but what stands at byte `at` stays visible: the first `head` columns, an ellipsis, a
-/// piece from `at` or a little before it, and the end or another ellipsis. REQUIRES: width >= 16,
-/// head <= width / 2.
+/// The same as CutMiddle, but what stands at byte `at` stays visible: the first `head` columns, an
+/// ellipsis, a piece from `at` or a little before it, and the end or another ellipsis. REQUIRES:
+/// width >= 16, head <= width / 2.
 std::string CutAround(std::string_view printable, std::size_t width, std::size_t at,
                       Charset charset, std::size_t head);
 

@@ -60,6 +60,16 @@ std::string Tomorrow() {
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)));
 }
 
+/// As machines of a cluster file are named: "azure", "Standard_ND96asr_v4" -> "azure-nd96asr-v4".
+std::string ClusterNameOf(const InstancePrice& price) {
+  constexpr std::string_view kOfAzure = "standard-";
+  std::string instance = LowerCase(price.instance);
+  std::replace_if(
+      instance.begin(), instance.end(), [](char c) { return c == ' ' || c == '_'; }, '-');
+  if (instance.starts_with(kOfAzure)) instance.erase(0, kOfAzure.size());
+  return LowerCase(price.provider) + "-" + instance;
+}
+
 }  // namespace
 
 Status JobPlanQuestion::Check() const {
@@ -68,7 +78,7 @@ Status JobPlanQuestion::Check() const {
   for (const auto& [flag, limit] :
        {std::pair("--max-hours", max_hours), std::pair("--max-money", max_money)}) {
     if (limit && !(*limit > 0 && std::isfinite(*limit)))
-      return Status::Usage(fmt::format("{} {}: must be above 0", flag, *limit));
+      return Status::Usage(fmt::format("{} {}: must be a number above 0", flag, *limit));
   }
   if (!of_a_job || total_steps) return Status::Ok();
   return Status::Usage(
@@ -186,7 +196,7 @@ Status JobPlan::FindMachines() {
                                           fmt::join(names, ", ")));
     }
     if (price.gpus == 1) continue;
-    if (price.cluster.empty()) cluster = named(LowerCase(price.provider + "-" + price.instance));
+    if (price.cluster.empty()) cluster = named(ClusterNameOf(price));
     if (cluster != clusters.value().end() && cluster->gpus_per_node < price.gpus) {
       return Status::BadInput(fmt::format("{}: instance {} has {} GPUs, and a machine of {} {}",
                                           question_.prices_path, price.instance, price.gpus,
@@ -255,12 +265,17 @@ std::optional<PlannedOption> JobPlan::OptionOn(std::size_t price, const Predicte
   if (target.gpus == 1 && instance.gpus > 1) {
     const auto on = std::find_if(target.machines.begin(), target.machines.end(),
                                  [&](const MachineStep& step) { return step.price == price; });
-    if (on == target.machines.end() || !on->no_answer.empty()) {
-      report.not_scaled_out =
-          on == target.machines.end() ? "what they take is not known" : on->no_answer;
+    if (on == target.machines.end()) return std::nullopt;
+    if (!on->no_answer.empty()) {
+      const std::string what = target.workload.empty()
+                                   ? target.gpu
+                                   : fmt::format("{} on {}", target.workload, target.gpu);
+      std::vector<std::string>& of_reason = report.not_scaled_out[on->no_answer];
+      if (std::find(of_reason.begin(), of_reason.end(), what) == of_reason.end())
+        of_reason.push_back(what);
       return std::nullopt;
     }
-    steps /= static_cast<double>(on->gpus);
+    steps = std::ceil(steps / static_cast<double>(on->gpus));
     option.scaled_out = true;
     option.hours = on->step.mid * steps / kMsPerHour;
     joules = on->joules;

@@ -42,7 +42,7 @@ class JobPlan {
   /// Fills in hours, money and CO2 of the targets, and all options; nothing where the job's length
   /// was not given. Only options that the job fits count, and that take no more time and money than
   /// asked for; each is as many instances as have all GPUs of the job (InstancesFor()), or one
-  /// whose GPUs share the samples of a job of one. REQUIRES: Load().
+  /// whose GPUs share the steps of a job of one. REQUIRES: Load().
   void Make(PredictReport& report) const;
 
  private:

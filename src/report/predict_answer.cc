@@ -60,6 +60,18 @@ std::optional<StepEnergy> OfAll(std::optional<StepEnergy> energy, std::int64_t g
   return energy;
 }
 
+/// Of one GPU, in a step that is so long for its waiting: as that of its own step, and what the
+/// model has for the time beyond.
+std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& energy,
+                               StepActivity activity, const DeviceRates& rates,
+                               const KernelConstants& constants) {
+  const std::optional<StepEnergy> alone = ModelledEnergy(activity, rates, constants);
+  activity.step_ms = step_ms;
+  const std::optional<StepEnergy> waiting = ModelledEnergy(activity, rates, constants);
+  if (!energy || !alone || !waiting) return std::nullopt;
+  return energy->joules + waiting->joules - alone->joules;
+}
+
 }  // namespace
 
 Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
@@ -180,23 +192,24 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
          .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
          .why = std::move(why),
          .doubt = std::move(doubt)});
-    // What all GPUs sum lies in the reducer's buckets, too.
-    const std::optional<double> alone_bytes = memory.PeakAt(1),
-                                usable = target.device->UsableBytes();
-    const bool has_room = !alone_bytes || !usable || *alone_bytes + gradient_bytes <= *usable;
-    if (gpus == 1 && has_room && !question.machines.empty()) {
-      PredictedJob several(job, predictor, target, question.host_factor, taken);
-      AddMachineSteps(
-          several, question.machines,
-          [&](double step_ms) -> std::optional<double> {
-            StepActivity longer = prediction.activity;
-            longer.step_ms = step_ms;
-            const auto waiting = ModelledEnergy(longer, target, models.constants()),
-                       alone = ModelledEnergy(prediction.activity, target, models.constants());
-            if (!energy || !waiting || !alone) return std::nullopt;
-            return energy->joules + waiting->joules - alone->joules;
-          },
-          report.targets.back());
+    if (gpus == 1) {
+      // What all GPUs sum lies in the reducer's buckets, too.
+      const double needed = memory.PeakAt(1).value_or(0) + gradient_bytes;
+      if (needed > target.device->UsableBytes().value_or(needed)) {
+        for (const PlannedMachine& machine : question.machines)
+          report.targets.back().machines.push_back(
+              {.price = machine.price,
+               .step = {},
+               .no_answer = "buckets as large as its gradients do not fit beside the job"});
+      } else {
+        PredictedJob several(job, predictor, target, question.host_factor, taken);
+        AddMachineSteps(
+            several, question.machines,
+            [&](double step_ms) {
+              return JoulesIn(step_ms, energy, prediction.activity, target, models.constants());
+            },
+            report.targets.back());
+      }
     }
     if (question.batch_curve) {
       report.targets.back().batch_curve =

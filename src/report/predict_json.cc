@@ -267,7 +267,7 @@ std::string RenderPredictJson(const PredictReport& report) {
   json.Key("options").BeginArray(Layout::kLines);
   for (const PlannedOption& option : report.options) WriteOption(json, option);
   json.EndArray();
-  json.Key("not_scaled_out").StringOrNull(report.not_scaled_out);
+  json.Key("not_scaled_out").StringOrNull(WhyNotScaledOut(report));
   json.Key("options_over_limits").Integer(report.options_over_limits);
   json.Key("prices").StringOrNull(report.prices);
   json.Key("constants").String(report.constants);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -108,11 +109,15 @@ struct PredictReport {
   std::string carbon;                      ///< Which grid, PUE and year; empty: not asked for.
   std::vector<std::string> equivalents;    ///< Of a job's CO2, in something that people grasp.
   std::vector<PlannedOption> options;      ///< By money within a workload and currency.
-  std::string not_scaled_out;              ///< Why a job of one GPU has no options of several.
-  std::int64_t options_over_limits = 0;    ///< Left out for the time or the money they take.
-  std::string prices;                      ///< Where prices come from.
-  std::string constants;                   ///< Where the models' constants come from.
+  /// Of a job of one GPU: why it has no options of several, and on which GPUs (of which job).
+  std::map<std::string, std::vector<std::string>> not_scaled_out;
+  std::int64_t options_over_limits = 0;  ///< Left out for the time or the money they take.
+  std::string prices;                    ///< Where prices come from.
+  std::string constants;                 ///< Where the models' constants come from.
 };
+
+/// In one sentence; empty: it is.
+std::string WhyNotScaledOut(const PredictReport& report);
 
 /// headroom.predict/1, docs/predict.md.
 std::string RenderPredictJson(const PredictReport& report);

@@ -221,7 +221,7 @@ void WriteJobs(TextPage& page, const std::vector<PredictedTarget>& targets) {
       {{"GPU", Kind::kName, [](const PredictedTarget& t) { return Span{Times(t.gpus, t.gpu)}; }},
        {"time", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{t.hours ? FormatHours(*t.hours) : ""}; }},
-       {"cheapest instance", Kind::kNumber,
+       {targets.front().gpus == 1 ? "cheapest, one GPU" : "cheapest instance", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{t.money ? Money(*t.money, t.currency) : ""}; }},
        {"CO2", Kind::kNumber, [](const PredictedTarget& t) { return Span{Co2(t.co2_kg)}; }},
        {"", Kind::kText, FitNote}});
@@ -379,16 +379,21 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
                                                    Plural(report.options_over_limits, "option"),
                                                    report.options_over_limits == 1 ? "is" : "are")
                                      : "";
-  if (report.options.empty() && !over_limits.empty()) {
-    page.Paragraph(
-        "  Prices    ",
-        fmt::format("no instance of the list does it within the limits: {}", over_limits),
-        Style::kBold, Style::kWarning);
-    return;
-  }
+  const std::string not_scaled_out = WhyNotScaledOut(report);
+  const auto tell_left_out = [&] {
+    if (not_scaled_out.empty()) return;
+    page.Paragraph("  ", fmt::format("Instances of several GPUs are left out: {}", not_scaled_out),
+                   Style::kPlain, Style::kDim);
+  };
   if (report.options.empty()) {
-    page.Paragraph("  Prices    ", "no instance in the list has one of these GPUs and fits",
-                   Style::kBold, Style::kDim);
+    std::string why = "no instance in the list has one of these GPUs and fits";
+    if (!over_limits.empty())
+      why = fmt::format("no instance of the list does it within the limits: {}", over_limits);
+    else if (!not_scaled_out.empty())
+      why = "no instance in the list has as many of these GPUs as the job";
+    page.Paragraph("  Prices    ", why, Style::kBold,
+                   over_limits.empty() ? Style::kDim : Style::kWarning);
+    tell_left_out();
     return;
   }
   const std::span<const PlannedOption> all(report.options);
@@ -409,20 +414,25 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
     page.Paragraph("  CO2       ", fmt::format("of instances: {}", fmt::join(places, "; ")),
                    Style::kBold, Style::kDim);
   }
-  const auto scaled_out = std::find_if(all.begin(), all.end(), [](const PlannedOption& planned) {
-    return planned.scaled_out.has_value();
-  });
-  if (scaled_out != all.end()) {
-    page.Paragraph("  ",
-                   "Of a job of one GPU on several: each takes the recorded batch, so there are as "
-                   "many times fewer steps for the same samples, and they sum gradients over the "
-                   "links of one machine (headroom scale tells more).",
-                   Style::kPlain, Style::kDim);
-  } else if (!report.not_scaled_out.empty()) {
-    page.Paragraph("  ",
-                   fmt::format("Instances of several GPUs are left out: {}", report.not_scaled_out),
-                   Style::kPlain, Style::kDim);
+  std::vector<std::string> links;  // Each once.
+  for (const PlannedOption& planned : all) {
+    if (!planned.scaled_out) continue;
+    const InstancePrice& instance = planned.option.instance;
+    std::string link = fmt::format("{} {} as {}", instance.provider, instance.instance,
+                                   planned.scaled_out->network);
+    if (std::find(links.begin(), links.end(), link) == links.end())
+      links.push_back(std::move(link));
   }
+  if (!links.empty()) {
+    page.Paragraph(
+        "  Links     ",
+        fmt::format("Of a job of one GPU on several, each takes the recorded batch, so there are "
+                    "as many times fewer steps for the same samples, and they sum gradients over "
+                    "the links of one machine: {} (headroom scale tells more).",
+                    fmt::join(links, "; ")),
+        Style::kBold, Style::kDim);
+  }
+  tell_left_out();
   const bool spread =
       std::any_of(report.options.begin(), report.options.end(),
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });
@@ -439,6 +449,13 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
 }
 
 }  // namespace
+
+std::string WhyNotScaledOut(const PredictReport& report) {
+  std::string text;
+  for (const auto& [why, gpus] : report.not_scaled_out)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fmt::join(gpus, ", "), why);
+  return text;
+}
 
 std::string RenderPredictText(const PredictReport& report, bool color, Charset charset) {
   TextPage page(color, charset);

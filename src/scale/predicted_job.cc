@@ -38,21 +38,18 @@ ScaledStep PredictedJob::On(const Topology& topology, const Placement& placement
   assert(!samples && "each GPU has the recorded batch");
   (void)samples;
   if (placement.gpus == 1) return OnOneGpu();
-  const auto on = [&](const Topology& network) {
-    return predictor_.StepWith(target_, host_factor_, one_gpu_, [&](Edit& edit) {
-      return InsertExchange(job_, {.topology = network, .placement = placement}, edit);
-    });
-  };
+  const Result<PredictedMs> ms =
+      predictor_.StepWith(target_, host_factor_, one_gpu_, [&](Edit& edit) {
+        return InsertExchange(job_, {.topology = topology, .placement = placement}, edit);
+      });
   ScaledStep step;
-  const Result<PredictedMs> ms = on(topology);
   if (!ms.ok()) {
     step.no_answer = ms.status().message();
     return step;
   }
   step.step_ms = IntervalOf(ms.value());
   step.limits.exposed_ms = std::max(0.0, ms.value().mid - one_gpu_.mid);
-  step.without_latency_ms = on(WithoutLatency(topology)).value().mid;
-  step.without_bytes_ms = on(WithoutLimit(topology)).value().mid;
+  step.without_latency_ms = step.without_bytes_ms = ms.value().mid;
   return step;
 }
 

@@ -11,6 +11,7 @@
 namespace headroom {
 
 /// Each GPU takes the recorded batch, and they sum their gradients as DistributedDataParallel does.
+/// Of the network, neither bytes nor messages are told apart as what limits a step.
 /// REQUIRES: the job was recorded on one GPU.
 class PredictedJob final : public ScalableJob {
  public:

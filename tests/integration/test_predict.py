@@ -581,9 +581,44 @@ class Plans(PredictTest):
                     self.assertLess(option["co2_kg"], 1.2 * alone["co2_kg"])
         # As few GPUs as the recorded job has, the money of a target is of.
         self.assertEqual(result["targets"][0]["money"], alone["money"])
+        # Azure writes its own name in another way than files are named.
+        azure = machine(8).replace('"here"', '"azure"').replace('"of 8"', '"Standard_ND96asr_v4"')
+        (option,) = self.predict(GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", azure))["options"]
+        self.assertIn("ND96asr", option["scaled_out"]["network"])
+        self.assertAlmostEqual(option["hours"], option["scaled_out"]["step_ms"]["mid"] / 3.6e6)  # One step is the least.
         for wrong, said in ((machine(8, "dgx-9"), "dgx-a100"), (machine(16, "dgx-a100"), "has 16 GPUs, and a machine of dgx-a100 8")):
             self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", wrong)),
                                 3, "w.toml", said)
+
+    def test_what_an_exchange_adds_is_of_the_machine_that_it_is_planned_on(self):
+        def grown(trace, gpu, *flags):
+            """ms that a step of 8 GPUs takes longer than that of one, over links that hardly count, and its efficiency."""
+            prices = self.write("p.toml", PRICES.replace("A100-80", gpu).replace("gpus = 1", 'gpus = 8\ncluster = "dgx-h100"'))
+            result = self.predict(trace, "--gpu", gpu, "--total-steps", "1000", "--prices", prices, *flags)
+            scaled = result["options"][0]["scaled_out"]
+            return scaled["step_ms"]["mid"] - result["targets"][0]["step_ms"]["mid"], scaled["efficiency_pct"]
+
+        # A job that waits for its host launches what is added as fast as all else.
+        _, usual = grown(HOST_BOUND, "H200")
+        for factor in ("0.25", "2"):
+            self.assertAlmostEqual(grown(HOST_BOUND, "H200", "--host-factor", factor)[1], usual, delta=1)
+        # On L4, copies of 102 MB of gradients into the reducer's buckets and back read and write them at 0.3 TB/s at most, 1.4 ms, and
+        # start 322 times in 1.2 us each. What is in the way of the sums themselves is less than a millisecond.
+        added, _ = grown(GPU_BOUND, "L4")
+        self.assertGreater(added, 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3)
+        self.assertLess(added, 2 * 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3 + 1)
+
+    def test_buckets_of_gradients_must_fit_as_well(self):
+        trace = support.data_file("h200/traces/gpt2_amp-bf16_attn-sdpa_opt-fused.json.gz")
+        prices = self.write("p.toml", "".join(PRICES.replace('"one"', f'"of {gpu}"').replace("A100-80", gpu).replace("gpus = 1", "gpus = 4")
+                                              for gpu in ("P4", "L4")))
+        plan = (trace, "--gpu", "P4,L4", "--total-steps", "1000", "--prices", prices)
+        result = self.predict(*plan)
+        self.assertEqual([option["instance"] for option in result["options"]], ["of L4"])
+        self.assertIn("P4: buckets", result["not_scaled_out"])
+        self.assertNotIn("L4", result["not_scaled_out"])
+        text = support.headroom("predict", *plan[:2], "P4", *plan[3:]).text
+        self.assertIn("Instances of several GPUs are left out: P4: buckets", " ".join(text.split()))
 
     def test_a_list_of_operators_is_scaled_out_where_it_trains(self):
         prices = self.write("p.toml", PRICES + PRICES.replace('"one"', '"of 8"').replace("gpus = 1", "gpus = 8"))
@@ -603,8 +638,9 @@ class Plans(PredictTest):
         self.assertEqual([option["instance"] for option in inference["options"]], ["one"])
         self.assertIn("gradient", inference["not_scaled_out"])
         ops = self.write("ops.json", json.dumps([{"op": "Linear", "repeat": 12, "fw": [linear]}]))
-        text = support.headroom("predict", "--ops", ops, "--gpu", "A100-80", "--total-steps", "1000", "--prices", prices).text
-        self.assertIn("Instances of several GPUs are left out: ", text)
+        for listed in (prices, self.write("eight.toml", PRICES.replace("gpus = 1", "gpus = 8"))):
+            text = support.headroom("predict", "--ops", ops, "--gpu", "A100-80", "--total-steps", "1000", "--prices", listed).text
+            self.assertIn("Instances of several GPUs are left out: A100-80: ", text)
 
     def test_public_traces_of_one_rank_are_priced_as_their_job(self):
         for name, gpus in (("tracelens__mi300__resnet_act_checkpoint", 8), ("hta__nccl_parser_config__nccl_data", 2)):
