@@ -208,8 +208,7 @@ std::string CutMiddle(std::string_view printable, std::size_t width, Charset cha
 std::string CutPath(std::string_view printable, std::size_t width, Charset charset) {
   if (DisplayWidth(printable) <= width) return std::string(printable);
   const std::string_view ellipsis = Ellipsis(charset);
-  const std::string_view name =
-      printable.substr(std::min(printable.rfind('/'), printable.size()));
+  const std::string_view name = printable.substr(std::min(printable.rfind('/'), printable.size()));
   const std::size_t kept = DisplayWidth(name) + DisplayWidth(ellipsis);
   if (name.empty() || kept > width) return CutMiddle(printable, width, charset);
   return fmt::format("{}{}{}", printable.substr(0, PrefixBytes(printable, width - kept)), ellipsis,

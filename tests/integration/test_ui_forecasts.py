@@ -32,6 +32,8 @@ class Forecasts(support.ProgramTest):
         self.assert_as_command("predict", {"gpu": "H100,H200"}, "--gpu", "H100,H200")
         self.assert_as_command("predict", {"gpu": "L4", "total_steps": 1000, "region": "DE", "pue": "1.2", "batch_curve": 1},
                                "--gpu", "L4", "--total-steps", "1000", "--region", "DE", "--pue", "1.2", "--batch-curve")
+        self.assert_as_command("predict", {"gpu": "H200", "total_steps": 1000000, "provider": "AWS", "max_hours": 30, "max_money": "200.5"},
+                               "--gpu", "H200", "--total-steps", "1000000", "--provider", "AWS", "--max-hours", "30", "--max-money", "200.5")
 
     def test_scale(self):
         self.assert_as_command("scale", {})
