@@ -14,6 +14,7 @@
 #include <string>
 
 #include "analysis/knowledge.h"
+#include "base/test_sanitizer.h"
 #include "ingest/open_trace.h"
 #include "whatif/calibration.h"
 #include "whatif/job.h"
@@ -56,8 +57,11 @@ TEST(StepMemoryTruthTest, PeaksOfRecordedJobs) {
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   ASSERT_TRUE(knowledge.ok()) << knowledge.status().message();
   Errors allocated, reserved;
+  int traces = 0;
   for (const nlohmann::json& row : truth.at("results")) {
     if (!row.contains("trace") || row.at("trace").is_null()) continue;
+    // A sanitizer sees the same code in some; errors are those of the release build.
+    if (testing::kSanitized && traces++ % 4 != 0) continue;
     const std::string path = TruthDir() / "traces" / row.at("trace").get<std::string>();
     const auto store = OpenTrace(path, {});
     ASSERT_TRUE(store.ok()) << store.status().message();
@@ -71,6 +75,7 @@ TEST(StepMemoryTruthTest, PeaksOfRecordedJobs) {
   ASSERT_GT(allocated.count, 0);
   RecordProperty("mean_error_allocated", std::to_string(allocated.Mean()));
   RecordProperty("mean_error_reserved", std::to_string(reserved.Mean()));
+  if (testing::kSanitized) return;
   EXPECT_LE(allocated.Mean(), 0.05)
       << "of " << allocated.count << ", at most " << allocated.largest;
   EXPECT_LE(reserved.Mean(), 0.10) << "of " << reserved.count << ", at most " << reserved.largest;

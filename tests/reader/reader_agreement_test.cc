@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/test_sanitizer.h"
 #include "ingest/byte_source.h"
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/memory_source.h"
-#include "sanitized.h"
 #include "slow_reader.h"
 
 namespace headroom::testing {
