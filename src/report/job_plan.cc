@@ -316,6 +316,7 @@ void JobPlan::AddOptions(std::size_t begin, std::size_t end, PredictReport& repo
     }
   }
   std::vector<DeploymentOption> options;
+  options.reserve(planned.size());
   for (const PlannedOption& one : planned) options.push_back(one.option);
   MarkBest(options);
   for (std::size_t i = 0; i < planned.size(); ++i) planned[i].option = options[i];
