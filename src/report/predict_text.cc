@@ -333,6 +333,7 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
 
 /// Of one job.
 void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
+  constexpr std::size_t kMonth = std::string_view("2024-05").size();
   const std::string& job = options.front().workload;
   page.Heading("Where to run it", job.empty() ? "by price" : job, Style::kDim);
   WriteTable<PlannedOption>(
@@ -340,7 +341,7 @@ void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
       {{"instance", Kind::kName,
         [](const PlannedOption& o) {
           const InstancePrice& instance = o.option.instance;
-          return Span{Times(o.option.instances, fmt::format("{} {}, {}", instance.provider,
+          return Span{Times(o.option.instances, fmt::format("{} {} {}", instance.provider,
                                                             instance.instance, instance.region))};
         }},
        {"GPU", Kind::kText,
@@ -360,13 +361,14 @@ void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
           return Span{Money(o.option.money, o.option.instance.currency), Style::kBold};
         }},
        {"CO2", Kind::kNumber, [](const PlannedOption& o) { return Span{Co2(o.co2_kg)}; }},
-       {"listed", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.date}; }},
+       {"listed", Kind::kText,
+        [](const PlannedOption& o) { return Span{o.option.instance.date.substr(0, kMonth)}; }},
        {"", Kind::kText, [](const PlannedOption& o) {
           const DeploymentOption& option = o.option;
           return Span{option.cheapest && option.fastest ? "best"
                       : option.cheapest                 ? "cheapest"
                       : option.fastest                  ? "fastest"
-                      : option.pareto                   ? "trade-off"
+                      : option.pareto                   ? "pareto"
                                                         : "",
                       Style::kGood};
         }}});
