@@ -39,6 +39,8 @@ class TomlRow {
   std::string Currency(std::string_view key);
   /// Fails where there is any other key.
   void Known(std::initializer_list<std::string_view> keys);
+  /// Of the file, where the table begins.
+  std::int64_t line() const { return table_.source().begin.line; }
   /// What is wrong with the value of a key, "must be ...".
   void Fail(std::string_view key, std::string_view what);
 

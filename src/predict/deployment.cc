@@ -30,7 +30,8 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string
                       .price_per_hour = row.Number("price_per_hour", 0, kMostAnHour),
                       .currency = row.Currency("currency"),
                       .date = row.Date("date"),
-                      .source = row.Text("source")});
+                      .source = row.Text("source"),
+                      .line = row.line()});
     row.Known({"provider", "instance", "region", "gpu", "cluster", "gpus", "price_per_hour",
                "currency", "date", "source"});
     const InstancePrice& price = prices.back();

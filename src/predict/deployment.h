@@ -21,6 +21,7 @@ struct InstancePrice {
   std::string currency;       ///< Three capitals: "USD".
   std::string date;           ///< When it was listed: "2024-05" or "2024-05-31".
   std::string source;
+  std::int64_t line = 0;  ///< Of the file, where it begins.
 };
 
 /// Reads a list of prices. BadInput names file and line: prices without a date, negative ones,

@@ -170,12 +170,16 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
   for (const InstancePrice& price : prices_) {
     const DeviceSpec* device = devices.Find(price.gpu);
     if (device == nullptr) {
-      return Status::BadInput(fmt::format("{}: instance {} has a GPU '{}' that is not known",
-                                          question_.prices_path, price.instance, price.gpu));
+      return Refuse(price, fmt::format("has a GPU '{}' that is not known", price.gpu));
     }
     gpu_of_price_.push_back(device->short_name);
   }
   return FindMachines();
+}
+
+Status JobPlan::Refuse(const InstancePrice& price, std::string_view why) const {
+  return Status::BadInput(fmt::format("{}, line {}: instance {} {}", question_.prices_path,
+                                      price.line, price.instance, why));
 }
 
 Status JobPlan::FindMachines() {
@@ -191,16 +195,17 @@ Status JobPlan::FindMachines() {
     if (!price.cluster.empty() && cluster == clusters.value().end()) {
       std::vector<std::string_view> names;
       for (const Topology& known : clusters.value()) names.push_back(known.name);
-      return Status::BadInput(fmt::format("{}: instance {} is of a cluster '{}'; there are {}",
-                                          question_.prices_path, price.instance, price.cluster,
-                                          fmt::join(names, ", ")));
+      return Refuse(price, fmt::format("is of a cluster '{}'; there are {}", price.cluster,
+                                       fmt::join(names, ", ")));
     }
     if (price.gpus == 1) continue;
     if (price.cluster.empty()) cluster = named(ClusterNameOf(price));
     if (cluster != clusters.value().end() && cluster->gpus_per_node < price.gpus) {
-      return Status::BadInput(fmt::format("{}: instance {} has {} GPUs, and a machine of {} {}",
-                                          question_.prices_path, price.instance, price.gpus,
-                                          cluster->name, cluster->gpus_per_node));
+      if (!price.cluster.empty()) {
+        return Refuse(price, fmt::format("has {} GPUs, and a machine of {} {}", price.gpus,
+                                         cluster->name, cluster->gpus_per_node));
+      }
+      cluster = clusters.value().end();  // It only has the same name.
     }
     PlannedMachine machine{.price = i, .gpu = gpu_of_price_[i], .gpus = price.gpus, .topology = {}};
     if (cluster != clusters.value().end()) {

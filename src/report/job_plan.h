@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,8 @@ class JobPlan {
   /// Of the chosen provider.
   Status LoadPrices(const DeviceCatalog& devices);
   Status FindMachines();
+  /// BadInput, with the line of the list.
+  Status Refuse(const InstancePrice& price, std::string_view why) const;
   /// Where an instance stands.
   struct Place {
     const GridRegion* grid = nullptr;  ///< Not null.

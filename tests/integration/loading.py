@@ -6,6 +6,16 @@ from integration import support
 
 PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
 
+COMPOSE = """
+class Compose:
+    def __init__(self, transforms):
+        self.transforms = transforms
+    def __call__(self, x):
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+"""
+
 # A loop whose loader the tests describe; each stage keeps a stopwatch of its own, in memory that workers share.
 PROGRAM = """
 import json, multiprocessing, os, signal, sys, time
@@ -36,14 +46,7 @@ class Crop(Watch):
         time.sleep(0.002)
         return x[:, :24, :24]
 
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-    def __call__(self, x):
-        for transform in self.transforms:
-            x = transform(x)
-        return x
-
+""" + COMPOSE + """
 class Images(torch.utils.data.Dataset):
     def __init__(self, size, transform):
         self.size, self.transform = size, transform
@@ -117,14 +120,7 @@ class Slow:
         time.sleep(0.004)
         return x
 
-class Compose:
-    def __init__(self, transforms):
-        self.transforms = transforms
-    def __call__(self, x):
-        for transform in self.transforms:
-            x = transform(x)
-        return x
-
+""" + COMPOSE + """
 class Files(torch.utils.data.Dataset):
     def __init__(self, size=64):
         self.size, self.transform = size, Compose([Slow()])

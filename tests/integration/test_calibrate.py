@@ -5,23 +5,16 @@ import socket
 import subprocess
 import tomllib
 
-from integration import support
+from integration import loading, support
 
-PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
 SAMPLE = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
 
 
-class Calibrate(support.ProgramTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
-            raise support.unittest.SkipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
-
+class Calibrate(loading.WithPyTorch):
     def test_what_is_measured_is_found_by_later_runs(self):
         state = {"XDG_STATE_HOME": str(self.scratch)}
         for seconds in (1, 2, 4):  # A busy machine gives no answer, and says to measure longer.
-            outcome = support.headroom("calibrate", "--host", "--python", PYTHON, "--seconds", seconds, environment=state)
+            outcome = support.headroom("calibrate", "--host", "--python", loading.PYTHON, "--seconds", seconds, environment=state)
             if outcome.code != 4:
                 break
             self.assertIn("cannot be told from noise", outcome.message)
@@ -56,13 +49,13 @@ class Calibrate(support.ProgramTest):
 
 class Network(support.ProgramTest):
     def test_two_ranks_write_a_cluster_that_scale_reads(self):
-        if subprocess.run([PYTHON, "-c", "import torch.distributed"], capture_output=True).returncode != 0:
-            self.skipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
+        if subprocess.run([loading.PYTHON, "-c", "import torch.distributed"], capture_output=True).returncode != 0:
+            self.skipTest(f"{loading.PYTHON} has no PyTorch; tools/setup installs it")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         file = self.scratch / "ours.toml"
-        common = ["calibrate", "--network", "--master", f"127.0.0.1:{port}", "--python", PYTHON, "--seconds", "2", "-q"]
+        common = ["calibrate", "--network", "--master", f"127.0.0.1:{port}", "--python", loading.PYTHON, "--seconds", "2", "-q"]
         other = subprocess.Popen([support.BINARY, *common, "--rank", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  env={**support.os.environ, "GLOO_SOCKET_IFNAME": "lo"})
         outcome = support.headroom(*common, "--rank", "0", "-o", file, environment={"GLOO_SOCKET_IFNAME": "lo"}, seconds=120)
@@ -100,10 +93,10 @@ with open(sys.argv[1], "w") as out:
 
 class CalibrateGpu(support.ProgramTest):
     def test_operators_are_timed_and_the_table_is_one_that_predict_takes(self):
-        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
-            raise support.unittest.SkipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
+        if subprocess.run([loading.PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+            raise support.unittest.SkipTest(f"{loading.PYTHON} has no PyTorch; tools/setup installs it")
         program = self.write("measure.py", MEASURE.format(folder=str(support.ROOT / "python")))
-        python = self.write("python", f"#!/bin/sh\necho a remark\nexec {PYTHON} {program} \"$2\"\n")
+        python = self.write("python", f"#!/bin/sh\necho a remark\nexec {loading.PYTHON} {program} \"$2\"\n")
         python.chmod(0o755)
         table = self.scratch / "l4.csv"
         outcome = support.headroom("calibrate", "--gpu", "--python", python, "-o", table)

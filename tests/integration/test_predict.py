@@ -586,9 +586,13 @@ class Plans(PredictTest):
         (option,) = self.predict(GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", azure))["options"]
         self.assertIn("ND96asr", option["scaled_out"]["network"])
         self.assertAlmostEqual(option["hours"], option["scaled_out"]["step_ms"]["mid"] / 3.6e6)  # One step is the least.
-        for wrong, said in ((machine(8, "dgx-9"), "dgx-a100"), (machine(16, "dgx-a100"), "has 16 GPUs, and a machine of dgx-a100 8")):
+        # Who only has the name of a machine with fewer GPUs does not have its links.
+        named = machine(16).replace('"here"', '"aws"').replace('"of 16"', '"p4d.24xlarge"')
+        (option,) = self.predict(GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", named))["options"]
+        self.assertEqual(option["scaled_out"]["network"], "16 GPUs behind PCIe 4.0")
+        for wrong, said in ((machine(8).replace("H200", "H2OO"), "'H2OO'"), (machine(8, "dgx-9"), "dgx-a100"), (machine(16, "dgx-a100"), "has 16 GPUs, and a machine of dgx-a100 8")):
             self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", wrong)),
-                                3, "w.toml", said)
+                                3, "w.toml, line 2", said)
 
     def test_what_an_exchange_adds_is_of_the_machine_that_it_is_planned_on(self):
         def grown(trace, gpu, *flags):
