@@ -90,6 +90,7 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
   };
   const bool a = transposed(has_addend ? 1 : 0), b = transposed(has_addend ? 2 : 1);
   layout.transposed_first = a && !b;
+  layout.transposed_second = b;
   layout.aligned = (a ? shape.m : shape.k) % multiple == 0 &&
                    (b ? shape.k : shape.n) % multiple == 0 && shape.n % multiple == 0;
   return layout;

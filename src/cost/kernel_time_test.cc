@@ -72,7 +72,13 @@ TEST(LayoutOfTest, StridesTellTransposedOperandsAndOddRows) {
   call.args = {tensor({768, 3072}, {3072, 1}), tensor({3072, 768}, {768, 1})};
   const GemmLayout plain = LayoutOf(call, {.m = 768, .n = 768, .k = 3072}, DType::kF16);
   EXPECT_FALSE(plain.transposed_first);
+  EXPECT_FALSE(plain.transposed_second);
   EXPECT_TRUE(plain.aligned);
+  // A linear layer: its weight of [768, 3072] as the second operand.
+  call.args = {tensor({512, 3072}, {3072, 1}), tensor({3072, 768}, {1, 3072})};
+  const GemmLayout layer = LayoutOf(call, {.m = 512, .n = 768, .k = 3072}, DType::kF32);
+  EXPECT_FALSE(layer.transposed_first);
+  EXPECT_TRUE(layer.transposed_second);
 }
 
 /// 64 x 256 x 56 x 56, 3 x 3, 256 channels out.

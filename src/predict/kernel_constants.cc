@@ -27,6 +27,8 @@ constexpr std::array kNumbers = {
     Number{"product", "l2_share", &KernelConstants::l2_share, 1e-3, 1e4},
     Number{"product", "overlap", &KernelConstants::overlap, 1, 64},
     Number{"product", "split_us", &KernelConstants::split_us, 1e-3, 1e4},
+    Number{"product", "drift", &KernelConstants::drift, 0, 1},
+    Number{"product", "page_clocks", &KernelConstants::page_clocks, 0, 1e4},
     Number{"product", "issue_share", &KernelConstants::issue_share, 0.1, 1},
     Number{"power", "full_power", &KernelConstants::full_power, 0, 4},
     Number{"power", "low_power", &KernelConstants::low_power, 0, 4},
@@ -217,13 +219,14 @@ class ConstantFile {
   }
 
   Status ReadLibraries(const toml::table& root, KernelConstants& out) const {
+    constexpr double kLeastPiece = 4, kMostPiece = 4096;
     const toml::array* list = root["library"].as_array();
     if (list == nullptr || list->empty()) return Bad("there is no [[library]]");
     for (const toml::node& node : *list) {
-      if (Status status = RefuseOtherKeys(
-              node, "[[library]]",
-              {"name", "architectures", "dual_issue", "ampere_convolutions", "untried_convolutions",
-               "single", "batched", "winograd_products", "winograd_blocks"});
+      if (Status status = RefuseOtherKeys(node, "[[library]]",
+                                          {"name", "architectures", "dual_issue", "piece_bytes",
+                                           "ampere_convolutions", "untried_convolutions", "single",
+                                           "batched", "winograd_products", "winograd_blocks"});
           !status.ok())
         return status;
       const toml::node_view<const toml::node> row(node);
@@ -241,6 +244,13 @@ class ConstantFile {
               fmt::format("[[library]] '{}': {} must be true or false", library.name, flag.key));
         }
         library.*flag.member = row[flag.key].value_or(false);
+      }
+      if (row["piece_bytes"]) {
+        library.piece_bytes = row["piece_bytes"].value_or(0.0);
+        if (!(library.piece_bytes >= kLeastPiece && library.piece_bytes <= kMostPiece)) {
+          return Bad(fmt::format("[[library]] '{}': piece_bytes must be a number from {} to {}",
+                                 library.name, kLeastPiece, kMostPiece));
+        }
       }
       for (const std::string_view key :
            {"architectures", "single", "batched", "winograd_products"}) {

@@ -100,6 +100,20 @@ class RowReader {
   Status status_;
 };
 
+/// In the letters of BLAS, whose matrices are by columns: the first is that of our second operand.
+void ReadLayout(RowReader& row, ProductWork& product) {
+  std::string_view layout = row.Text("layout");
+  // A bmm multiplies matrices as they are; a linear layer's weight is (n x k).
+  if (layout.empty()) layout = product.batched ? "nn" : "tn";
+  const auto is_letter = [](char letter) { return letter == 'n' || letter == 't'; };
+  if (layout.size() != 2 || !is_letter(layout[0]) || !is_letter(layout[1])) {
+    row.Fail(fmt::format("layout is '{}', not one of nn, nt, tn, tt", layout));
+    return;
+  }
+  product.second_along_k = layout[0] == 't';
+  product.first_along_k = layout[1] == 'n';
+}
+
 KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
   KernelWork work{.shape = {}, .dtype = dtype};
   switch (form) {
@@ -108,6 +122,7 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
       ProductWork product{.m = row.Extent("m"), .k = row.Extent("k"), .n = row.Extent("n")};
       product.batched = form == Form::kProducts;
       if (product.batched) product.batch = row.Extent("b");
+      ReadLayout(row, product);
       work.shape = product;
       return work;
     }

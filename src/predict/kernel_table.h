@@ -30,10 +30,11 @@ struct PredictedMs {
 
 /// The rows of a table by its columns `op`, dimensions and `latency_ms` (empty: not measured);
 /// others are not read, but for `dtype` (float32 if it is missing), `timing` (`call` if it is
-/// missing, or `stream`) and `device`. Operators: bmm (b, m, k, n), linear (m, k, n), conv (b, cin,
-/// cout, ksize, insize, stride, pad), softmax, ln (rows, cols), and element by element, of two
-/// tensors add, mul, div, pow, of one addu, mulu, divu, powu, relu, gelu, tanh (rows, cols).
-/// BadInput names file, line and column.
+/// missing, or `stream`), `layout` (of products, as in the names of BLAS kernels: nn, nt, tn or tt;
+/// if it is missing, nn of bmm and tn of linear) and `device`. Operators: bmm (b, m, k, n), linear
+/// (m, k, n), conv (b, cin, cout, ksize, insize, stride, pad), softmax, ln (rows, cols), and
+/// element by element, of two tensors add, mul, div, pow, of one addu, mulu, divu, powu, relu,
+/// gelu, tanh (rows, cols). BadInput names file, line and column.
 ///
 /// @param is_source  whether a name in column `device` is the GPU that the table is said to be of
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(

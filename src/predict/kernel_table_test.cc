@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "predict/test_devices.h"
@@ -196,6 +198,24 @@ TEST(KernelTable, WhatTookLongerIsNotPredictedToTakeLess) {
   }
 }
 
+TEST(KernelTable, LayoutsAreThoseOfBlas) {
+  const auto product = [](const std::string& op, const std::string& layout) {
+    const std::vector<MeasuredOperator> operators =
+        Operators("op,b,m,k,n,layout,latency_ms\n" + op + ",1,8,8,8," + layout + ",1\n");
+    return std::get<ProductWork>(operators.at(0).work.shape);
+  };
+  // (second, first) along k, in the order of the letters.
+  const auto along_k = [](const ProductWork& work) {
+    return std::pair(work.second_along_k, work.first_along_k);
+  };
+  EXPECT_EQ(along_k(product("linear", "")), std::pair(true, true));
+  EXPECT_EQ(along_k(product("bmm", "")), std::pair(false, true));
+  EXPECT_EQ(along_k(product("linear", "tn")), std::pair(true, true));
+  EXPECT_EQ(along_k(product("linear", "nn")), std::pair(false, true));
+  EXPECT_EQ(along_k(product("linear", "nt")), std::pair(false, false));
+  EXPECT_EQ(along_k(product("bmm", "tt")), std::pair(true, false));
+}
+
 TEST(KernelTable, SaysWhichCellIsWrong) {
   struct Case {
     const char* text;
@@ -211,6 +231,8 @@ TEST(KernelTable, SaysWhichCellIsWrong) {
         Case{"op,rows,cols,latency_ms\nadd,8,8,-1\n", "latency_ms"},
         Case{"op,rows,cols,latency_ms\nfly,8,8,1\n", "'fly' is not known"},
         Case{"op,rows,cols,dtype,latency_ms\nadd,8,8,int3,1\n", "dtype 'int3'"},
+        Case{"op,m,k,n,layout,latency_ms\nlinear,8,8,8,nx,1\n", "layout is 'nx'"},
+        Case{"op,m,k,n,layout,latency_ms\nlinear,8,8,8,n,1\n", "not one of nn, nt, tn, tt"},
         Case{"op,b,cin,cout,ksize,insize,stride,pad,latency_ms\nconv,1,3,8,9,4,1,0,1\n",
              "larger than the padded image"}}) {
     const Result<CsvTable> table = ParseCsv(c.text, "t.csv");

@@ -12,6 +12,10 @@ namespace headroom {
 struct ProductWork {
   double batch = 1, m = 0, k = 0, n = 0;
   bool batched = false;  ///< Called as many products at once, also if it is one.
+  /// Elements that the sum takes one after the other are neighbours in memory: in the first
+  /// operand, as in any that is not transposed; and in the second, as in a linear layer's weight
+  /// of (n x k).
+  bool first_along_k = true, second_along_k = false;
 };
 
 /// A square convolution, as deep-learning frameworks define it, without groups.

@@ -155,6 +155,10 @@ class RowWorks {
     return row_.inputs.size() == 1 || (row_.inputs.size() == 2 && Elements(row_.inputs[1]) == 1);
   }
 
+  bool HasInput(const Extents& shape) const {
+    return std::find(row_.inputs.begin(), row_.inputs.end(), shape) != row_.inputs.end();
+  }
+
   void Push(StepPhase phase, const KernelWork& work) {
     list_.works.push_back(
         {.op = list_.operators, .phase = phase, .repeats = row_.repeats, .work = work});
@@ -221,8 +225,11 @@ class RowWorks {
     };
     if (kind == "Linear") {
       if (Status status = wants(3, "(m, k, n)"); !status.ok()) return status;
+      const double k = (*extents)[1], n = (*extents)[2];
+      // A layer keeps its weight as (n x k), unless the list has it as (k x n), as addmm's.
+      const bool layer = phase == StepPhase::kForward && !HasInput({k, n});
       Push(phase,
-           {.shape = ProductWork{.m = (*extents)[0], .k = (*extents)[1], .n = (*extents)[2]}});
+           {.shape = ProductWork{.m = (*extents)[0], .k = k, .n = n, .second_along_k = layer}});
       return Status::Ok();
     }
     if (kind == "BMM") {

@@ -66,6 +66,21 @@ TEST_F(OperatorListTest, CsvAsPythonPrintsItAndJsonAreTheSame) {
   }
 }
 
+TEST_F(OperatorListTest, ALayersWeightLiesAlongKAndThatOfAddmmDoesNot) {
+  const auto along_k = [&](const std::string& inputs) {
+    const auto lists =
+        Read(std::string(kHead) + "m,train,8,2,fc,Linear,1,\"[['Linear', (16, 32, 64)]]\"," +
+             "\"[['Linear', (16, 64, 32)]]\",[],\"" + inputs + "\",\"(16, 64)\"\n");
+    EXPECT_TRUE(lists.ok()) << lists.status().message();
+    std::vector<bool> found;
+    for (const ListedWork& work : lists.value().front().works)
+      found.push_back(std::get<ProductWork>(work.work.shape).second_along_k);
+    return found;
+  };
+  EXPECT_EQ(along_k("[(16, 32)]"), (std::vector<bool>{true, false}));
+  EXPECT_EQ(along_k("[(64,), (16, 32), (32, 64)]"), (std::vector<bool>{false, false}));
+}
+
 TEST_F(OperatorListTest, InferenceHasNoBackward) {
   std::string text = kTraining;
   text.replace(text.find("train"), 5, "inf");

@@ -59,11 +59,14 @@ struct ShapedWork {
 std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
   if (const std::optional<GemmShape> shape = GemmShapeOf(call)) {
     const bool batched = call.name == "aten::bmm" || call.name == "aten::baddbmm";
+    const GemmLayout layout = LayoutOf(call, *shape, dtype);
     const ProductWork product = {.batch = static_cast<double>(shape->batch),
                                  .m = static_cast<double>(shape->m),
                                  .k = static_cast<double>(shape->k),
                                  .n = static_cast<double>(shape->n),
-                                 .batched = batched || shape->batch > 1};
+                                 .batched = batched || shape->batch > 1,
+                                 .first_along_k = !layout.transposed_first,
+                                 .second_along_k = layout.transposed_second};
     return ShapedWork{.work = {.shape = product, .dtype = dtype}};
   }
   const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);

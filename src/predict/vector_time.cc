@@ -35,8 +35,8 @@ double Resident(const Blocks& blocks, const DeviceRates& rates) {
                                 std::floor(rates.threads / blocks.threads)));
 }
 
-/// Time of their arithmetic.
-double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
+/// Time of their arithmetic at the boost clock.
+double BoostedNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
   const double resident = Resident(blocks, rates);
   // Rate of a multiprocessor with so many blocks: its warps hide each other's latency.
   const double half = constants.hiding_warps * rates.lanes / 64;
@@ -52,8 +52,12 @@ double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelCon
   const double rest = std::ceil(a_processor - rounds * resident - 1e-9);
   double compute = rounds * resident * block_ns;
   if (rest > 0) compute += rest * block_ns * rate(resident) / rate(rest);
-  // Power bounds the rate, whatever the clock could do.
-  return std::max(compute,
+  return compute;
+}
+
+/// Time of their arithmetic. Power bounds the rate, whatever the clock could do.
+double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
+  return std::max(BoostedNs(blocks, rates, constants),
                   blocks.count * blocks.flops / (rates.flops_per_ns * rates.sustained_share));
 }
 
@@ -63,8 +67,49 @@ struct Cut {
   double share = 1;  ///< Of the tile's efficiency, that it reaches.
 };
 
-double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
-              const DeviceRates& rates, const KernelConstants& constants) {
+/// A product in tiles of one kind.
+struct TileTime {
+  double expected_ns = 0;  ///< What a library chooses by: of neither power nor rows in pieces.
+  double ns = 0;
+};
+
+/// What reading rows along k piece by piece takes beside the arithmetic; 0 where none is read so.
+///
+/// @param at_work  blocks at a time, which take columns of tiles before rows of them
+double RowPiecesNs(const ProductWork& work, const GemmTile& tile, double split, double at_work,
+                   const DeviceRates& rates, const KernelConstants& constants) {
+  const double piece = rates.library->piece_bytes;
+  if (piece == 0 || work.batched) return 0;
+  // A line of the L2; and what the first level of address translation reaches: Jia et al.,
+  // Dissecting the NVIDIA Volta GPU architecture via microbenchmarking, 2018 (Pascal's, too).
+  constexpr double kLine = 128, kReach = 32 << 20;
+  const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
+  const double tiles = rows * columns;
+  const double first = work.first_along_k ? tile.rows : 0;
+  const double second = work.second_along_k ? tile.columns : 0;
+  const double pieces = tiles * (first + second) * work.k * kSize / piece;
+
+  // Each row at work has a line in the L2, or as many as blocks that share it lie apart. What does
+  // not fit is read again, by lines.
+  const double columns_at_work = std::min(columns, at_work);
+  const double rows_at_work = std::min(rows, at_work / columns_at_work);
+  const double parts = std::max(1.0, at_work / tiles);
+  const double kept = parts * (rows_at_work * first + columns_at_work * second) *
+                      (kLine + constants.drift * work.k / split * kSize);
+  const double missed = kept / (kept + rates.l2_bytes);
+  const double lines_ns = pieces * missed * kLine / rates.bytes_per_ns;
+
+  // A multiprocessor's rows lie in more pages than it has addresses of.
+  const double processors = std::min(rates.processors, at_work);
+  const double span = at_work / processors * (first + second) * work.k * kSize;
+  const double beyond = span > kReach ? 1 - kReach / span : 0;
+  const double clocks_per_ns = rates.flops_per_ns / (2 * rates.lanes * rates.processors);
+  const double pages_ns = pieces * beyond * constants.page_clocks / (clocks_per_ns * processors);
+  return std::max(lines_ns, pages_ns);
+}
+
+TileTime TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
+                const DeviceRates& rates, const KernelConstants& constants) {
   const double split = cut.split;
   const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
   const double step = 2 * tile.rows * tile.columns;  // FLOPs of an element of k.
@@ -74,7 +119,6 @@ double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
                          .flops = step * std::ceil(work.k / split),
                          .efficiency = tile.efficiency * cut.share,
                          .ends_ns = tile.rows * tile.columns * constants.result_ns};
-  const double compute = ComputeNs(blocks, rates, constants);
 
   // Bytes: operands once, or again for each group of blocks at work where they exceed the L2.
   const double at_work = std::min(rates.processors * Resident(blocks, rates), blocks.count);
@@ -93,24 +137,30 @@ double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
   const double bytes =
       kSize * work.batch * (once + std::max(0.0, again - once) * miss + work.m * work.n * partial);
   const double memory = bytes / rates.bytes_per_ns;
-  return Overlapped(compute, memory, constants.overlap) +
-         (split > 1 ? constants.split_us * kNsPerUs : 0);
+  const double pieces = RowPiecesNs(work, tile, split, at_work, rates, constants);
+  const double joining = split > 1 ? constants.split_us * kNsPerUs : 0;
+  return {.expected_ns =
+              Overlapped(BoostedNs(blocks, rates, constants), memory, constants.overlap) + joining,
+          .ns = Overlapped(ComputeNs(blocks, rates, constants), std::max(memory, pieces),
+                           constants.overlap) +
+                joining};
 }
 
-/// By the best tile.
+/// By the tile that a library takes: the one that it expects to be the fastest.
 ///
 /// @param share  of a tile's efficiency, that it reaches
-double BestNs(const ProductWork& work, std::span<const std::size_t> tiles, bool splits,
-              double share, const DeviceRates& rates, const KernelConstants& constants) {
-  double best = std::numeric_limits<double>::infinity();
+double ChosenNs(const ProductWork& work, std::span<const std::size_t> tiles, bool splits,
+                double share, const DeviceRates& rates, const KernelConstants& constants) {
+  TileTime best{.expected_ns = std::numeric_limits<double>::infinity()};
   for (const std::size_t tile : tiles) {
     for (const double split : kSplits) {
       if (split > 1 && (!splits || work.k / split < kLeastPart)) break;
-      best = std::min(best, TileNs(work, constants.tiles[tile], {.split = split, .share = share},
-                                   rates, constants));
+      const TileTime time =
+          TileNs(work, constants.tiles[tile], {.split = split, .share = share}, rates, constants);
+      if (time.expected_ns < best.expected_ns) best = time;
     }
   }
-  return best;
+  return best.ns;
 }
 
 /// Kernels of convolutions take so many elements of the sum at once: what is left over counts
@@ -192,8 +242,8 @@ double TransformedWinogradNs(const ConvolutionWork& work, double out, double mov
   for (const auto& [m, n] :
        {std::pair(patches, work.out_channels), std::pair(work.out_channels, patches)}) {
     const ProductWork all = {.batch = kProducts, .m = m, .k = depth, .n = n, .batched = true};
-    products = std::min(products, BestNs(all, rates.library->winograd_products, false,
-                                         constants.winograd_product, rates, constants));
+    products = std::min(products, ChosenNs(all, rates.library->winograd_products, false,
+                                           constants.winograd_product, rates, constants));
   }
   const double patches_ns = kSize * kProducts * patches * (work.in_channels + work.out_channels) /
                             (rates.bytes_per_ns * constants.winograd_bytes);
@@ -206,8 +256,8 @@ double TransformedWinogradNs(const ConvolutionWork& work, double out, double mov
 
 double ProductNs(const ProductWork& work, const DeviceRates& rates,
                  const KernelConstants& constants) {
-  return work.batched ? BestNs(work, rates.library->batched, false, 1, rates, constants)
-                      : BestNs(work, rates.library->single, true, 1, rates, constants);
+  return work.batched ? ChosenNs(work, rates.library->batched, false, 1, rates, constants)
+                      : ChosenNs(work, rates.library->single, true, 1, rates, constants);
 }
 
 double OutputSide(const ConvolutionWork& work) {
