@@ -66,7 +66,7 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
       parts.least_growing_ns = std::max(parts.least_growing_ns, cost->bytes * byte_ns);
     } else {
       // The weights, or their gradient: read or written once, whatever the batch.
-      const auto extent = static_cast<double>(layout.transposed_first ? gemm->m : gemm->k);
+      const auto extent = static_cast<double>(layout.IsOfWeightGradient() ? gemm->m : gemm->k);
       const double weights = extent * static_cast<double>(gemm->n) * BytesPerElement(gemm->dtype);
       parts.most_staying += weights * byte_ns / time;
     }

@@ -89,7 +89,7 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
     return tensor->strides[rank - 2] == 1 && tensor->strides[rank - 1] != 1;
   };
   const bool a = transposed(has_addend ? 1 : 0), b = transposed(has_addend ? 2 : 1);
-  layout.transposed_first = a && !b;
+  layout.transposed_first = a;
   layout.transposed_second = b;
   layout.aligned = (a ? shape.m : shape.k) % multiple == 0 &&
                    (b ? shape.k : shape.n) % multiple == 0 && shape.n % multiple == 0;
@@ -110,7 +110,7 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
   const double slices = std::max(1.0, static_cast<double>(shape.k) / kSlice);
   if (tf32) {
     rate *= shares.gemm_tf32;
-    if (layout.transposed_first) rate *= shares.gemm_weight_gradient_tf32;
+    if (layout.IsOfWeightGradient()) rate *= shares.gemm_weight_gradient_tf32;
     const double useful = UsefulShare(shape, 128, 128, processors);
     const bool one_wave = TilesOf(shape, 128, 128) < static_cast<double>(processors);
     rate *= one_wave ? std::max(useful, std::min(shares.gemm_split, useful * slices)) : useful;

@@ -18,9 +18,11 @@ namespace headroom {
 /// Where the elements of a matrix product lie.
 struct GemmLayout {
   bool aligned = true;             ///< Rows of all three matrices begin at multiples of 16 bytes.
-  bool transposed_first = false;   ///< The first operand is transposed and the second is not, as in
-                                   ///< a weight gradient.
-  bool transposed_second = false;  ///< The second operand is, as a linear layer's weight.
+  bool transposed_first = false;   ///< Elements of a column lie side by side, not of a row.
+  bool transposed_second = false;  ///< The same of the second, as a linear layer's weight.
+
+  /// The first is transposed alone.
+  bool IsOfWeightGradient() const { return transposed_first && !transposed_second; }
 };
 
 /// From the strides of the operands of aten::mm, addmm, bmm and baddbmm for elements of a type;

@@ -68,6 +68,7 @@ TEST(LayoutOfTest, StridesTellTransposedOperandsAndOddRows) {
   call.args = {tensor({768, 3072}, {1, 768}), tensor({3072, 50257}, {50257, 1})};
   const GemmLayout layout = LayoutOf(call, {.m = 768, .n = 50257, .k = 3072}, DType::kF16);
   EXPECT_TRUE(layout.transposed_first);
+  EXPECT_TRUE(layout.IsOfWeightGradient());
   EXPECT_FALSE(layout.aligned);
   call.args = {tensor({768, 3072}, {3072, 1}), tensor({3072, 768}, {768, 1})};
   const GemmLayout plain = LayoutOf(call, {.m = 768, .n = 768, .k = 3072}, DType::kF16);
@@ -79,6 +80,11 @@ TEST(LayoutOfTest, StridesTellTransposedOperandsAndOddRows) {
   const GemmLayout layer = LayoutOf(call, {.m = 512, .n = 768, .k = 3072}, DType::kF32);
   EXPECT_FALSE(layer.transposed_first);
   EXPECT_TRUE(layer.transposed_second);
+  call.args = {tensor({512, 3072}, {1, 512}), tensor({3072, 768}, {1, 3072})};
+  const GemmLayout both = LayoutOf(call, {.m = 512, .n = 768, .k = 3072}, DType::kF32);
+  EXPECT_TRUE(both.transposed_first);
+  EXPECT_TRUE(both.transposed_second);
+  EXPECT_FALSE(both.IsOfWeightGradient());
 }
 
 /// 64 x 256 x 56 x 56, 3 x 3, 256 channels out.

@@ -23,7 +23,9 @@ CsvTable Table(const std::string& text) {
   return std::move(table).value();
 }
 
-const KernelWork kProduct = {.shape = ProductWork{.m = 4096, .k = 1024, .n = 4096}};
+/// Of a linear layer, as the table has it.
+const KernelWork kProduct = {
+    .shape = ProductWork{.m = 4096, .k = 1024, .n = 4096, .second_along_k = true}};
 
 /// A table that says that the product takes `factor` times what the model says.
 std::string Slower(double factor, const DeviceRates& rates) {

@@ -27,8 +27,8 @@ constexpr std::array kNumbers = {
     Number{"product", "l2_share", &KernelConstants::l2_share, 1e-3, 1e4},
     Number{"product", "overlap", &KernelConstants::overlap, 1, 64},
     Number{"product", "split_us", &KernelConstants::split_us, 1e-3, 1e4},
-    Number{"product", "drift", &KernelConstants::drift, 0, 1},
-    Number{"product", "page_clocks", &KernelConstants::page_clocks, 0, 1e4},
+    Number{"product", "skew", &KernelConstants::skew, 0, 1},
+    Number{"product", "tlb_miss_clocks", &KernelConstants::tlb_miss_clocks, 0, 1e4},
     Number{"product", "issue_share", &KernelConstants::issue_share, 0.1, 1},
     Number{"power", "full_power", &KernelConstants::full_power, 0, 4},
     Number{"power", "low_power", &KernelConstants::low_power, 0, 4},
@@ -219,7 +219,7 @@ class ConstantFile {
   }
 
   Status ReadLibraries(const toml::table& root, KernelConstants& out) const {
-    constexpr double kLeastPiece = 4, kMostPiece = 4096;
+    constexpr double kLeastPiece = 4;
     const toml::array* list = root["library"].as_array();
     if (list == nullptr || list->empty()) return Bad("there is no [[library]]");
     for (const toml::node& node : *list) {
@@ -245,13 +245,14 @@ class ConstantFile {
         }
         library.*flag.member = row[flag.key].value_or(false);
       }
-      if (row["piece_bytes"]) {
-        library.piece_bytes = row["piece_bytes"].value_or(0.0);
-        if (!(library.piece_bytes >= kLeastPiece && library.piece_bytes <= kMostPiece)) {
-          return Bad(fmt::format("[[library]] '{}': piece_bytes must be a number from {} to {}",
-                                 library.name, kLeastPiece, kMostPiece));
-        }
+      const std::optional<double> piece = NumberOf(row["piece_bytes"]);
+      if (!piece || (*piece != 0 && (*piece < kLeastPiece || *piece > kCacheLine))) {
+        return Bad(
+            fmt::format("[[library]] '{}': piece_bytes must be there, a number from {} to "
+                        "{}, or 0 where it is not known",
+                        library.name, kLeastPiece, kCacheLine));
       }
+      library.piece_bytes = *piece;
       for (const std::string_view key :
            {"architectures", "single", "batched", "winograd_products"}) {
         const toml::array* names = row[key].as_array();

@@ -37,6 +37,9 @@ struct WinogradBlock {
   double images = 1, rows = 0, columns = 0;
 };
 
+/// Bytes of a line of the caches.
+inline constexpr double kCacheLine = 128;
+
 /// The tiles that the vendor's libraries have for a generation of GPUs.
 struct GemmLibrary {
   std::string name;
@@ -48,7 +51,8 @@ struct GemmLibrary {
   /// None were seen that it had tried all algorithms for.
   bool untried_convolutions = false;
   bool dual_issue = false;  ///< Multiprocessors issue a second instruction in the same clock.
-  /// What its kernels of single products read at once of a row along k; 0: not known.
+  /// What its kernels of single products take of a cache line at once, of rows along k; 0: not
+  /// known.
   double piece_bytes = 0;
 };
 
@@ -79,9 +83,9 @@ struct KernelConstants {
   double result_ns = 0.186;
   double l2_share = 0.5;  ///< Of the L2, what operands may fill before they are read again.
   double overlap = 4;  ///< Norm in which computing and reading add up: 1 their sum, 64 the longer.
-  double split_us = 10;     ///< What a split along k costs beside its bytes.
-  double drift = 0.01;      ///< How far blocks at work part, as a share of k.
-  double page_clocks = 16;  ///< Of a multiprocessor, for a piece of a row whose page its TLB lacks.
+  double split_us = 10;         ///< What a split along k costs beside its bytes.
+  double skew = 0.01;           ///< How far apart blocks at work are, as a share of k.
+  double tlb_miss_clocks = 16;  ///< Of a multiprocessor, for a piece whose page its TLB lacks.
   /// Of the peak, what is left where 128 lanes take every issue slot of a multiprocessor's four
   /// schedulers, so that loads and addresses cost arithmetic.
   double issue_share = 0.82;

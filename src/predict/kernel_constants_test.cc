@@ -29,12 +29,16 @@ TEST(KernelConstants, SayWhatIsWrongWithAFile) {
     const char* says;
   };
   for (const Case& c :
-       {Case{"[product]", "[product", "line"}, Case{"result_ns = ", "results_ns = ", "result_ns"},
-        Case{"[launch]", "[launch]\nmore = 1", "'more'"}, Case{"about = ", "about_ = ", "'about_'"},
-        Case{"[residual]", "[rest]", "'rest'"}, Case{"dual_issue", "dual_isue", "'dual_isue'"},
+       {Case{"[product]", "[product", "line"},
+        Case{"result_ns = ", "results_ns = ", "result_ns"},
+        Case{"[launch]", "[launch]\nmore = 1", "'more'"},
+        Case{"about = ", "about_ = ", "'about_'"},
+        Case{"[residual]", "[rest]", "'rest'"},
+        Case{"dual_issue", "dual_isue", "'dual_isue'"},
         Case{"dual_issue = true", "dual_issue = 1", "true or false"},
-        Case{"piece_bytes = 32", "piece_bytes = 0", "piece_bytes must be a number"},
-        Case{"piece_bytes = 32", "piece_bytes = \"32\"", "piece_bytes must be a number"},
+        Case{"piece_bytes = 32", "piece_bytes = 256", "piece_bytes must be there"},
+        Case{"piece_bytes = 32", "piece_bytes = \"32\"", "piece_bytes must be there"},
+        Case{"piece_bytes = 32", "", "piece_bytes must be there"},
         Case{"[residual]", "[residual]\nprodct = [1, 1]", "'prodct' of [residual]"},
         Case{"[error]", "[error]\nprodct = [0, 1]", "'prodct' of [error]"},
         Case{"batched = [\"maxwell_128x64\"]", "batched = [\"9x9\"]", "'9x9'"},

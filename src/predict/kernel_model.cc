@@ -31,7 +31,12 @@ std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const D
                            .k = static_cast<std::int64_t>(work.k),
                            .dtype = dtype};
   const std::int64_t multiple = dtype == DType::kTF32 ? 4 : 8;  // Elements of 16 bytes.
-  const GemmLayout layout = {.aligned = shape.k % multiple == 0 && shape.n % multiple == 0};
+  const std::int64_t first = work.first_along_k ? shape.k : shape.m;
+  const std::int64_t second = work.second_along_k ? shape.k : shape.n;
+  const GemmLayout layout = {
+      .aligned = first % multiple == 0 && second % multiple == 0 && shape.n % multiple == 0,
+      .transposed_first = !work.first_along_k,
+      .transposed_second = work.second_along_k};
   return NsOf(TensorCoreGemmTime(shape, layout, dtype, *rates.device, rates.clock_share));
 }
 

@@ -13,7 +13,8 @@ namespace headroom {
 /// Nanoseconds on the GPU, in a stream of other kernels; nullopt: for this type the device's
 /// figures do not tell.
 ///
-/// Products in float32: the best of the library's tiles and splits along k. Blocks go to
+/// Products in float32: of the library's tiles and splits along k, the one that it expects to be
+/// the fastest, knowing neither the power nor what rows along k cost in pieces. Blocks go to
 /// multiprocessors in turn; one with few warps hides less latency; what is read again, once the
 /// operands of the blocks at work exceed the L2, is read from memory; power bounds the whole.
 /// Convolutions in float32: the best of an implicit product and Winograd's F(2x2, 3x3) and

@@ -23,7 +23,8 @@ double Ns(const KernelWork& work, const DeviceRates& rates) {
 double Extent() { return static_cast<double>(*rc::gen::inRange(1, 5000)); }
 
 const std::vector<std::string>& Gpus() {
-  static const std::vector<std::string> names = {"P100", "T4", "A100-80", "L4", "H100", "MI210"};
+  static const std::vector<std::string> names = {"P4",      "P100", "V100", "T4",
+                                                 "A100-80", "L4",   "H100", "MI210"};
   return names;
 }
 
@@ -86,9 +87,15 @@ RC_GTEST_PROP(KernelModelProperty, MoreOfAConvolutionTakesNoLessTime, ()) {
 // pieces), more work may be what makes it take a better tile.
 RC_GTEST_PROP(KernelModelProperty, MoreWorkTakesNoLessTime, ()) {
   constexpr double kRounding = 1e-9, kShortNs = 1e5, kOfMoreParts = 0.8, kOfBetterTiles = 0.7;
-  const ProductWork product = {.m = Extent(), .k = Extent(), .n = Extent()};
+  const ProductWork product = {.m = Extent(),
+                               .k = Extent(),
+                               .n = Extent(),
+                               .first_along_k = *rc::gen::arbitrary<bool>(),
+                               .second_along_k = *rc::gen::arbitrary<bool>()};
   const DeviceRates rates = RatesOfGpu(*rc::gen::elementOf(Gpus()));
-  const bool chooses_well = rates.sustained_share == 1 && !rates.library->dual_issue;
+  const bool whole_lines =
+      rates.library->piece_bytes == 0 || rates.library->piece_bytes == kCacheLine;
+  const bool chooses_well = rates.sustained_share == 1 && whole_lines;
   const double ns = Ns({.shape = product}, rates);
   for (double ProductWork::*extent : {&ProductWork::m, &ProductWork::k, &ProductWork::n}) {
     ProductWork larger = product;
@@ -177,6 +184,11 @@ TEST(KernelModel, PiecesOfManyRowsAreReadAsWholeLines) {
   EXPECT_LT(times(16384, "H100"), 1.02);
 }
 
+// Threads of a product by a vector read rows together; it has no tiles.
+TEST(KernelModel, AVectorIsNotReadInPieces) {
+  EXPECT_EQ(OfRowsAlongK({.m = 4096, .k = 4096, .n = 1}, RatesOfGpu("P4")), 1);
+}
+
 // Rows of 64 KiB and more lie in more pages than a multiprocessor has addresses of. Measured on
 // P100: 0.60 of the peak with rows of 16 KiB, 0.30 of 128 KiB and 0.26 of 256 KiB.
 TEST(KernelModel, LongRowsLieInMorePagesThanHaveAddresses) {
@@ -185,11 +197,29 @@ TEST(KernelModel, LongRowsLieInMorePagesThanHaveAddresses) {
   const double long_rows = OfRowsAlongK({.m = 512, .k = 32768, .n = 2048}, p100);
   EXPECT_GT(long_rows, 1.6);
   EXPECT_GT(OfRowsAlongK({.m = 512, .k = 65536, .n = 2048}, p100), long_rows);
-  // One operand alone has half as many.
+  // One operand alone has fewer.
   ProductWork one{.m = 512, .k = 32768, .n = 2048};
   const double with_one = Ns({.shape = one}, p100);
   one.second_along_k = true;
   EXPECT_GT(Ns({.shape = one}, p100), with_one);
+}
+
+// On P4, where all tiles wait for the power or the memory, the best is one with less waste. A
+// library takes another: 64 x 64 for few rows, though 32 x 128 would read fewer pieces.
+TEST(KernelModel, ALibraryChoosesByFullClockAndWholeLines) {
+  const DeviceRates p4 = RatesOfGpu("P4");
+  KernelConstants only = ShippedConstants();
+  const ProductWork work = {.m = 513, .k = 1024, .n = 8192, .second_along_k = true};
+  double best = 0;
+  for (const std::size_t tile : p4.library->single) {
+    GemmLibrary library = *p4.library;
+    library.single = {tile};
+    DeviceRates rates = p4;
+    rates.library = &library;
+    const double ns = KernelNs({.shape = work}, rates, only).value_or(0);
+    best = best == 0 ? ns : std::min(best, ns);
+  }
+  EXPECT_GT(Ns({.shape = work}, p4), 1.05 * best);
 }
 
 TEST(KernelModel, WhatFitsTheCacheNeedNotComeFromMemory) {

@@ -105,13 +105,13 @@ void ReadLayout(RowReader& row, ProductWork& product) {
   std::string_view layout = row.Text("layout");
   // A bmm multiplies matrices as they are; a linear layer's weight is (n x k).
   if (layout.empty()) layout = product.batched ? "nn" : "tn";
-  const auto is_letter = [](char letter) { return letter == 'n' || letter == 't'; };
-  if (layout.size() != 2 || !is_letter(layout[0]) || !is_letter(layout[1])) {
+  constexpr std::string_view kLetters = "ntNT";
+  if (layout.size() != 2 || layout.find_first_not_of(kLetters) != std::string_view::npos) {
     row.Fail(fmt::format("layout is '{}', not one of nn, nt, tn, tt", layout));
     return;
   }
-  product.second_along_k = layout[0] == 't';
-  product.first_along_k = layout[1] == 'n';
+  product.second_along_k = layout[0] == 't' || layout[0] == 'T';
+  product.first_along_k = layout[1] == 'n' || layout[1] == 'N';
 }
 
 KernelWork ReadWork(Form form, DType dtype, RowReader& row) {

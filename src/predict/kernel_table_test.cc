@@ -214,6 +214,7 @@ TEST(KernelTable, LayoutsAreThoseOfBlas) {
   EXPECT_EQ(along_k(product("linear", "nn")), std::pair(false, true));
   EXPECT_EQ(along_k(product("linear", "nt")), std::pair(false, false));
   EXPECT_EQ(along_k(product("bmm", "tt")), std::pair(true, false));
+  EXPECT_EQ(along_k(product("linear", "NT")), std::pair(false, false));
 }
 
 TEST(KernelTable, SaysWhichCellIsWrong) {

@@ -16,6 +16,13 @@ double Alignment(double extent, DType dtype) {
                                                                                              : kFar;
 }
 
+/// How far an operand is that lies otherwise: it runs another kernel of the same tiles, so that
+/// half of what is known of it counts.
+double Layout(bool along_k) {
+  constexpr double kNear = 1;
+  return along_k ? kNear : 0;
+}
+
 }  // namespace
 
 std::pair<LocalCorrection::Kind, LocalCorrection::Point> LocalCorrection::Place(
@@ -24,7 +31,8 @@ std::pair<LocalCorrection::Kind, LocalCorrection::Point> LocalCorrection::Place(
     return {
         {product->batched ? kBatched : kSingle, work.dtype},
         {std::log(product->batch), std::log(product->m), std::log(product->k), std::log(product->n),
-         Alignment(product->k, work.dtype), Alignment(product->n, work.dtype)}};
+         Alignment(product->k, work.dtype), Alignment(product->n, work.dtype),
+         Layout(product->first_along_k), Layout(product->second_along_k)}};
   }
   if (const auto* convolution = std::get_if<ConvolutionWork>(&work.shape)) {
     return {{kConvolution, work.dtype},

@@ -43,7 +43,7 @@ class LocalCorrection {
   std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::size_t kMostExtents = 6;
+  static constexpr std::size_t kMostExtents = 8;
   /// Logarithms of extents and the like; what a kind has not is 0 in all of them.
   using Point = std::array<double, kMostExtents>;
   /// Shapes of one kind and, where it decides which units compute, of one type.

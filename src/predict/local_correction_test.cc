@@ -45,6 +45,19 @@ TEST(LocalCorrection, OtherUnitsAndOtherAlignmentAreOthers) {
   EXPECT_EQ(correction.At(batched).evidence, 0);
 }
 
+TEST(LocalCorrection, OperandsThatLieOtherwiseCountLess) {
+  const auto product = [](bool second_along_k, double n = 1024) {
+    return KernelWork{
+        .shape = ProductWork{.m = 1024, .k = 1024, .n = n, .second_along_k = second_along_k}};
+  };
+  const LocalCorrection one = Measured({{product(true), 0.5}});
+  EXPECT_EQ(one.At(product(false)).log_factor, 0.5);
+  EXPECT_LT(one.At(product(false)).evidence, one.At(product(true)).evidence);
+  const LocalCorrection both = Measured({{product(true), 0.5}, {product(false), 0.1}});
+  EXPECT_EQ(both.At(product(true)).log_factor, 0.5);
+  EXPECT_EQ(both.At(product(false)).log_factor, 0.1);
+}
+
 // Bytes move alike, whatever is computed on the way.
 TEST(LocalCorrection, MemoryBoundWorkGoesByItsBytes) {
   const LocalCorrection correction =

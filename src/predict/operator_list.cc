@@ -155,8 +155,32 @@ class RowWorks {
     return row_.inputs.size() == 1 || (row_.inputs.size() == 2 && Elements(row_.inputs[1]) == 1);
   }
 
-  bool HasInput(const Extents& shape) const {
-    return std::find(row_.inputs.begin(), row_.inputs.end(), shape) != row_.inputs.end();
+  /// Whether the list has the weight of a product by (k x n) as one, as it has addmm's: a layer
+  /// keeps it as (n x k), and is listed with its activation alone.
+  bool WeightIsListed(double m, double k, double n) const {
+    const auto is_activation = [&](const Extents& shape) {
+      return !shape.empty() && shape.back() == k && Elements(shape) == m * k;
+    };
+    const auto activation = std::find_if(row_.inputs.begin(), row_.inputs.end(), is_activation);
+    for (auto input = row_.inputs.begin(); input != row_.inputs.end(); ++input) {
+      if (input != activation && *input == Extents{k, n}) return true;
+    }
+    return false;
+  }
+
+  /// A product of the list, with how its operands lie.
+  ProductWork Product(StepPhase phase, double m, double k, double n, std::size_t index) {
+    ProductWork work = {.m = m, .k = k, .n = n};
+    if (phase == StepPhase::kForward) {
+      forward_ = work;
+      work.second_along_k = !WeightIsListed(m, k, n);
+      layer_ = work.second_along_k;
+    } else if (index == 0 && forward_.m == m && forward_.k == n && forward_.n == k) {
+      work.second_along_k = !layer_;  // The data gradient, by the same weight the other way round.
+    } else {
+      work.first_along_k = false;  // The weight gradient: its sum goes over rows of both.
+    }
+    return work;
   }
 
   void Push(StepPhase phase, const KernelWork& work) {
@@ -225,11 +249,7 @@ class RowWorks {
     };
     if (kind == "Linear") {
       if (Status status = wants(3, "(m, k, n)"); !status.ok()) return status;
-      const double k = (*extents)[1], n = (*extents)[2];
-      // A layer keeps its weight as (n x k), unless the list has it as (k x n), as addmm's.
-      const bool layer = phase == StepPhase::kForward && !HasInput({k, n});
-      Push(phase,
-           {.shape = ProductWork{.m = (*extents)[0], .k = k, .n = n, .second_along_k = layer}});
+      Push(phase, {.shape = Product(phase, (*extents)[0], (*extents)[1], (*extents)[2], index)});
       return Status::Ok();
     }
     if (kind == "BMM") {
@@ -334,6 +354,8 @@ class RowWorks {
 
   const Row& row_;
   OperatorList& list_;
+  ProductWork forward_;  ///< The row's last product of forward ...
+  bool layer_ = false;   ///< ... and whether its weight is a layer's.
 };
 
 /// Collects rows into lists.

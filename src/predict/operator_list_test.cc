@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "cost/damage.h"
 #include "predict/step_estimate.h"
@@ -66,19 +68,40 @@ TEST_F(OperatorListTest, CsvAsPythonPrintsItAndJsonAreTheSame) {
   }
 }
 
-TEST_F(OperatorListTest, ALayersWeightLiesAlongKAndThatOfAddmmDoesNot) {
-  const auto along_k = [&](const std::string& inputs) {
-    const auto lists =
-        Read(std::string(kHead) + "m,train,8,2,fc,Linear,1,\"[['Linear', (16, 32, 64)]]\"," +
-             "\"[['Linear', (16, 64, 32)]]\",[],\"" + inputs + "\",\"(16, 64)\"\n");
+// A layer's weight is (n x k) in memory, addmm's (k x n). The data gradient multiplies by it the
+// other way round; the weight gradient sums over rows of both operands.
+TEST_F(OperatorListTest, OperandsLieAsALayerOrAddmmHasThem) {
+  using AlongK = std::vector<std::pair<bool, bool>>;  // First, second.
+  const auto along_k = [&](const std::string& inputs, const std::string& extents) {
+    const auto lists = Read(std::string(kHead) + extents + ",[],\"" + inputs + "\",\"(16, 64)\"\n");
     EXPECT_TRUE(lists.ok()) << lists.status().message();
-    std::vector<bool> found;
-    for (const ListedWork& work : lists.value().front().works)
-      found.push_back(std::get<ProductWork>(work.work.shape).second_along_k);
+    AlongK found;
+    for (const ListedWork& listed : lists.value().front().works) {
+      const auto& product = std::get<ProductWork>(listed.work.shape);
+      found.emplace_back(product.first_along_k, product.second_along_k);
+    }
     return found;
   };
-  EXPECT_EQ(along_k("[(16, 32)]"), (std::vector<bool>{true, false}));
-  EXPECT_EQ(along_k("[(64,), (16, 32), (32, 64)]"), (std::vector<bool>{false, false}));
+  const std::string oblong =
+      "m,train,8,2,fc,Linear,1,\"[['Linear', (16, 32, 64)]]\","
+      "\"[['Linear', (16, 64, 32)], ['Linear', (64, 16, 32)]]\"";
+  const std::string square =
+      "m,train,8,2,fc,Linear,1,\"[['Linear', (64, 64, 64)]]\","
+      "\"[['Linear', (64, 64, 64)], ['Linear', (64, 64, 64)]]\"";
+  const AlongK layer = {{true, true}, {true, false}, {false, false}};
+  const AlongK addmm = {{true, false}, {true, true}, {false, false}};
+  EXPECT_EQ(along_k("[(2, 8, 32)]", oblong), layer);
+  EXPECT_EQ(along_k("[(64,), (16, 32), (32, 64)]", oblong), addmm);
+  EXPECT_EQ(along_k("[(64, 64)]", square), layer);
+  EXPECT_EQ(along_k("[(64,), (64, 64), (64, 64)]", square), addmm);
+}
+
+// The first layer of a network has no data gradient.
+TEST_F(OperatorListTest, AWeightGradientAloneIsKnownByItsShape) {
+  const auto lists = Read(
+      R"json([{"mode": "train", "op": "Linear", "fw": [["Linear", [16, 32, 64]]], "bw": [["Linear", [64, 16, 32]]]}])json");
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  EXPECT_FALSE(std::get<ProductWork>(lists.value().front().works[1].work.shape).first_along_k);
 }
 
 TEST_F(OperatorListTest, InferenceHasNoBackward) {

@@ -38,6 +38,23 @@ TEST(OperatorTime, TensorCoresAreToldWhereTheyRun) {
   EXPECT_FALSE(RunsOnTensorCores(work, RatesOfGpu("V100")));
 }
 
+// Strides say how operands lie: a layer's weight along k, whose rows Pascal reads in pieces.
+TEST(OperatorTime, StridesOfAWeightReachTheModel) {
+  const auto ns = [](const char* weight_strides) {
+    const OperatorCall call =
+        ParseOperatorCall("aten::addmm",
+                          {"[[16384], [1024, 1024], [1024, 16384], [], []]",
+                           R"(["float", "float", "float", "Scalar", "Scalar"])",
+                           fmt::format("[[1], [1024, 1], {}, [], []]", weight_strides),
+                           R"(["", "", "", "1", "1"])"})
+            .value();
+    const OperatorCost cost = CostOf(call).value();
+    const OperatorWork work = {.call = &call, .cost = &cost, .longest = {}};
+    return OperatorNs(work, RatesOfGpu("P4"), ShippedConstants()).value_or(-1);
+  };
+  EXPECT_GT(ns("[1, 1024]"), 1.5 * ns("[16384, 1]"));
+}
+
 /// A forward convolution of cuDNN on 64 images with padding 1, and what it costs.
 struct Convolution {
   Convolution(std::int64_t in_channels, std::int64_t out_channels, std::int64_t groups,

@@ -69,42 +69,44 @@ struct Cut {
 
 /// A product in tiles of one kind.
 struct TileTime {
-  double expected_ns = 0;  ///< What a library chooses by: of neither power nor rows in pieces.
+  double expected_ns = 0;  ///< What a library chooses by: without power, and rows in pieces.
   double ns = 0;
 };
 
 /// What reading rows along k piece by piece takes beside the arithmetic; 0 where none is read so.
+/// As measured, as if each piece that the L2 misses brought a whole line from memory.
 ///
-/// @param at_work  blocks at a time, which take columns of tiles before rows of them
+/// @param at_work  blocks at a time; here, they take columns of tiles before rows of them
 double RowPiecesNs(const ProductWork& work, const GemmTile& tile, double split, double at_work,
                    const DeviceRates& rates, const KernelConstants& constants) {
   const double piece = rates.library->piece_bytes;
-  if (piece == 0 || work.batched) return 0;
-  // A line of the L2; and what the first level of address translation reaches: Jia et al.,
+  // Vectors have kernels of their own, whose threads read rows together.
+  if (piece == 0 || work.batched || work.m == 1 || work.n == 1) return 0;
+  // What the first level of a multiprocessor's TLB reaches, by pages of 2 MiB: Jia et al.,
   // Dissecting the NVIDIA Volta GPU architecture via microbenchmarking, 2018 (Pascal's, too).
-  constexpr double kLine = 128, kReach = 32 << 20;
+  constexpr double kReach = 32 << 20, kPage = 2 << 20;
   const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
   const double tiles = rows * columns;
-  const double first = work.first_along_k ? tile.rows : 0;
-  const double second = work.second_along_k ? tile.columns : 0;
-  const double pieces = tiles * (first + second) * work.k * kSize / piece;
+  // Rows of a tile, less what is beyond the product's.
+  const double first = work.first_along_k ? work.m / rows : 0;
+  const double second = work.second_along_k ? work.n / columns : 0;
+  const double pieces = tiles * (first + second) * std::ceil(work.k * kSize / piece);
 
-  // Each row at work has a line in the L2, or as many as blocks that share it lie apart. What does
-  // not fit is read again, by lines.
+  // Each row at work has a line in the L2, or as many as blocks that share it are apart.
   const double columns_at_work = std::min(columns, at_work);
   const double rows_at_work = std::min(rows, at_work / columns_at_work);
   const double parts = std::max(1.0, at_work / tiles);
   const double kept = parts * (rows_at_work * first + columns_at_work * second) *
-                      (kLine + constants.drift * work.k / split * kSize);
+                      (kCacheLine + constants.skew * work.k / split * kSize);
   const double missed = kept / (kept + rates.l2_bytes);
-  const double lines_ns = pieces * missed * kLine / rates.bytes_per_ns;
+  const double lines_ns = pieces * missed * kCacheLine / rates.bytes_per_ns;
 
-  // A multiprocessor's rows lie in more pages than it has addresses of.
   const double processors = std::min(rates.processors, at_work);
-  const double span = at_work / processors * (first + second) * work.k * kSize;
+  const double span = at_work / processors * (first + second) * std::min(work.k * kSize, kPage);
   const double beyond = span > kReach ? 1 - kReach / span : 0;
   const double clocks_per_ns = rates.flops_per_ns / (2 * rates.lanes * rates.processors);
-  const double pages_ns = pieces * beyond * constants.page_clocks / (clocks_per_ns * processors);
+  const double pages_ns =
+      pieces * beyond * constants.tlb_miss_clocks / (clocks_per_ns * processors);
   return std::max(lines_ns, pages_ns);
 }
 

@@ -32,7 +32,7 @@ double WeightGradientBytes(const OperatorCall& call) {
     return elements * BytesPerElement(shape->dtype);
   }
   if (const std::optional<GemmShape> shape = GemmShapeOf(call)) {
-    if (shape->batch != 1 || !LayoutOf(call, *shape, shape->dtype).transposed_first) return 0;
+    if (shape->batch != 1 || !LayoutOf(call, *shape, shape->dtype).IsOfWeightGradient()) return 0;
     return static_cast<double>(shape->m) * static_cast<double>(shape->n) *
            BytesPerElement(shape->dtype);
   }
