@@ -167,6 +167,7 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   const bool known_memory =
       device.memory_type.starts_with("HBM") || device.memory_type.starts_with("GDDR");
   if (!known_memory && !device.delivered_bandwidth_share) AlsoGuessed(rates, "memory_type");
+  if (!device.tdp_w) AlsoGuessed(rates, "tdp_w");
   const std::optional<double> power = PowerPerPeak(device);
   const std::optional<ArchitecturePower> full_size = PowerOfArchitecture(device, catalog);
   if (!constants.Validated(device.architecture)) {

@@ -80,7 +80,8 @@ inline constexpr double kFullSizeW = 200;
 /// itself.
 ///
 /// A figure of the chip (lanes, threads, caches) that is missing is the least that devices of the
-/// same compute capability have, else a usual one; DeviceRates::guessed names it.
+/// same compute capability have, else a usual one; DeviceRates::guessed names it. Without its power
+/// limit, a card is taken to hold its clock; that is named, too.
 ///
 /// Bandwidth: the share that kernels get by kind of memory, or what a stream is said to get
 /// (DeviceSpec::delivered_bandwidth_share). That of the L2 goes with multiprocessors and their

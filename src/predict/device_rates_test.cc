@@ -149,6 +149,15 @@ TEST(DeviceRates, WhatADeviceFileLacksIsThatOfItsKind) {
   EXPECT_EQ(rates.guessed, "l2_bytes");
 }
 
+// Without a power limit nothing bounds its clock: that is a guess, and looks fast.
+TEST(DeviceRates, AMissingPowerLimitIsTold) {
+  DeviceSpec device = *TestKnowledge().devices().Find("T4");
+  device.tdp_w.reset();
+  const DeviceRates rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants()).value();
+  EXPECT_EQ(rates.guessed, "tdp_w");
+  EXPECT_EQ(rates.sustained_share, 1);
+}
+
 TEST(DeviceRates, PowerBoundsCardsWhoseComputeCapabilityIsNotSaid) {
   DeviceSpec device = *TestKnowledge().devices().Find("L4");
   device.compute_capability.clear();

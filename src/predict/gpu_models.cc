@@ -143,8 +143,11 @@ std::string GpuModels::WhyExtrapolated(const DeviceRates& rates) const {
                       rates.device->architecture);
   }
   if (!rates.guessed.empty()) {
-    why += fmt::format("{}its device file does not give {}: a usual value stands in",
-                       why.empty() ? "" : "; ", rates.guessed);
+    why += fmt::format(
+        "{}its device file does not give {}: {}", why.empty() ? "" : "; ", rates.guessed,
+        rates.device->tdp_w ? "a usual value stands in"
+                            : "it is taken to have the power for its clock, and what "
+                              "is usual else");
   }
   return why;
 }

@@ -199,6 +199,14 @@ double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
   });
 }
 
+double JobPredictor::LostTensorCoreShare(const DeviceRates& target) const {
+  return ShareOf([&](const Piece& piece) {
+    OperatorWork work = WorkOf(piece);
+    work.allows_tf32 = false;  // Float32 by its type, whatever a framework makes of it.
+    return RunsOnTensorCores(work, source_) && !RunsOnTensorCores(work, target);
+  });
+}
+
 OperatorWork JobPredictor::WorkOf(const Piece& piece) const {
   return {.call = piece.call ? &*piece.call : nullptr,
           .cost = piece.cost,
@@ -562,6 +570,13 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
         "{}{:.0f} % of the GPU time is in types whose speed its data sheet does not give: taken as "
         "bound by memory",
         prediction.doubt.empty() ? "" : "; ", 100 * unknown);
+  }
+  if (const double lost = same ? 0 : LostTensorCoreShare(target); lost > kSome) {
+    prediction.doubt += fmt::format(
+        "{}{:.0f} % of the GPU time is on tensor cores, which it has none of for these types: "
+        "taken "
+        "as float32",
+        prediction.doubt.empty() ? "" : "; ", 100 * lost);
   }
   for (std::size_t i = 0; i < kWorkClasses && !same; ++i) {
     const auto work_class = static_cast<WorkClass>(i);

@@ -123,6 +123,8 @@ class JobPredictor {
   double MeasuredShare(const DeviceRates& target) const;
   /// Of the recorded GPU time: operators in types whose speed there is not known.
   double UnknownTypeShare(const DeviceRates& target) const;
+  /// Of the same: work that ran on tensor cores and is taken as float32 there.
+  double LostTensorCoreShare(const DeviceRates& target) const;
   double CollectiveShare() const;
   /// By class; each by how much of its time was measured near by on the target, of whose times
   /// `plan` is.
