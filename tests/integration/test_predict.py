@@ -173,6 +173,21 @@ class Traces(PredictTest):
         self.assertNotIn("allow_tf32", a100_float32["why"])
         self.assertEqual(t4, t4_float32)
 
+    def test_types_without_tensor_cores_there_are_told(self):
+        """P100 has none; T4 has them for 16-bit floats."""
+        targets = {target["gpu"]: target for target in self.predict(HOST_BOUND, "--gpu", "P100,T4,H200")["targets"]}
+        self.assertRegex(targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* taken as float32")
+        for gpu in ("T4", "H200"):
+            self.assertNotIn("taken as float32", targets[gpu]["why"], gpu)
+
+    def test_a_gpu_without_a_power_limit_is_marked(self):
+        t4 = (support.ROOT / "data/devices/nvidia_t4.toml").read_text()
+        lines = [line for line in t4.splitlines() if not line.startswith("tdp_w")]
+        own = self.write("own.toml", "\n".join(lines).replace('"T4"', '"T4x"'))
+        target = self.predict(GPU_BOUND, "--gpu", "T4x", "--gpu-file", own)["targets"][0]
+        self.assertTrue(target["extrapolated"])
+        self.assertIn("tdp_w", target["extrapolated_why"])
+
     def test_a_step_of_one_kernel_says_what_it_waits_for(self):
         def why(host_us, kernel_us):
             events = []
