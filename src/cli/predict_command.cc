@@ -207,6 +207,10 @@ Status PredictCommand::PredictTable() const {
     if (ms && ms->low < ms->high && OnTensorCores(operators.value()[row].work)) ++on_tensor_cores;
   }
   if (!options_.quiet) {
+    const std::vector<std::string> misspelt = MisspeltColumns(table.value());
+    if (!misspelt.empty())
+      Remark(fmt::format("not read: {} {}\n", misspelt.size() == 1 ? "column" : "columns",
+                         fmt::join(misspelt, ", ")));
     const TableDoubts doubts =
         DoubtsOf(operators.value(), source.value(), gpus_.models().constants());
     if (doubts.implausible > 0) {

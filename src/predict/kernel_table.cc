@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "predict/kernel_model.h"
 #include "predict/vector_time.h"
@@ -163,6 +164,10 @@ constexpr double kLeastShare = 0.02;
 /// Calls up to so many times what the host takes have the range of another machine's host.
 constexpr double kAlsoHost = 1.2;
 
+constexpr std::array<std::string_view, 18> kColumns = {
+    "op",    "b",      "m",      "k",   "n",     "rows",   "cols",   "cin",        "cout",
+    "ksize", "insize", "stride", "pad", "dtype", "timing", "layout", "latency_ms", "device"};
+
 /// What a call takes beside its kernel, in ns, by its operator.
 double UsualHostNs(const std::string& op, const KernelConstants& constants) {
   const auto known = std::find_if(kOperators.begin(), kOperators.end(),
@@ -236,6 +241,20 @@ PredictedMs WithRange(double ns, double host_ns, const ErrorRange& error,
 }
 
 }  // namespace
+
+std::vector<std::string> MisspeltColumns(const CsvTable& table) {
+  std::vector<std::string_view> missing;
+  for (const std::string_view column : kColumns) {
+    if (!table.Column(column)) missing.push_back(column);
+  }
+  std::vector<std::string> found;
+  for (const std::string& name : table.header) {
+    if (std::find(kColumns.begin(), kColumns.end(), name) != kColumns.end()) continue;
+    const std::vector<std::string_view> near = NearNames(name, missing);
+    if (!near.empty()) found.push_back(fmt::format("'{}' ({}?)", name, near.front()));
+  }
+  return found;
+}
 
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source) {

@@ -40,6 +40,10 @@ struct PredictedMs {
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source);
 
+/// Columns of a table that are not read though their names are nearly those of some that are and
+/// that it lacks, in words: "'layuot' (layout?)".
+std::vector<std::string> MisspeltColumns(const CsvTable& table);
+
 /// What the time of an operator says of its kernel.
 struct TimedKernel {
   double host_ns = 0;  ///< Of the measured time, what the host takes beside the kernel.

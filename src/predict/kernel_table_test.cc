@@ -217,6 +217,19 @@ TEST(KernelTable, LayoutsAreThoseOfBlas) {
   EXPECT_EQ(along_k(product("linear", "NT")), std::pair(false, false));
 }
 
+TEST(KernelTable, ColumnsThatAreNearlyReadAreTold) {
+  const auto misspelt = [](const std::string& header) {
+    return MisspeltColumns(ParseCsv(header + "\n", "t.csv").value());
+  };
+  EXPECT_EQ(misspelt("op,m,k,n,layuot,latency_ms"),
+            (std::vector<std::string>{"'layuot' (layout?)"}));
+  // Of gpu-latency/, all of which is meant for others or read.
+  EXPECT_EQ(misspelt("split,op,device,dtype,b,m,k,n,rows,cols,cin,cout,ksize,insize,stride,pad,"
+                     "kernel_id,launch_id,n_launches,kernel,grid_x,grid_y,grid_z,block_x,block_y,"
+                     "block_z,latency_ms"),
+            std::vector<std::string>());
+}
+
 TEST(KernelTable, SaysWhichCellIsWrong) {
   struct Case {
     const char* text;
