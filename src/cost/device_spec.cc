@@ -166,11 +166,9 @@ class DeviceFile {
   /// Refuses figures that are possible one by one, but not together.
   Status CheckClock(const toml::table& figures, const DeviceSpec& spec) const {
     if (!spec.fp32_tflops || !spec.sm_count || !spec.fp32_lanes_per_sm) return Status::Ok();
-    constexpr double kTera = 1e12, kGiga = 1e9, kMhzPerGhz = 1e3, kMultiplyAndAdd = 2;
+    constexpr double kTera = 1e12, kGiga = 1e9, kMultiplyAndAdd = 2;
     constexpr double kLeastGhz = 0.2;
     constexpr double kMostGhz = 10;  // Twice that of any chip, for lanes that issue twice.
-    constexpr double kMostApart =
-        1.5;  // Data sheets round, and state clocks of one kind or another.
     const double ghz = *spec.fp32_tflops * kTera /
                        (kMultiplyAndAdd * *spec.sm_count * *spec.fp32_lanes_per_sm) / kGiga;
     if (ghz > kMostGhz || ghz < kLeastGhz) {
@@ -180,14 +178,7 @@ class DeviceFile {
                              ghz),
                  figures.get("fp32_tflops"));
     }
-    const double boost_ghz = spec.boost_clock_mhz.value_or(ghz * kMhzPerGhz) / kMhzPerGhz;
-    if (ghz <= kMostApart * boost_ghz && boost_ghz <= kMostApart * ghz) return Status::Ok();
-    return Bad("fp32_tflops",
-               fmt::format("would mean a clock of {:.3g} GHz with that sm_count and "
-                           "fp32_lanes_per_sm, and boost_clock_mhz says {:.3g}; correct the one "
-                           "that is wrong (lanes that issue twice count twice)",
-                           ghz, boost_ghz),
-               figures.get("fp32_tflops"));
+    return Status::Ok();
   }
 
   Status ReadFigure(const FigureField& field, const toml::node& node, DeviceSpec& spec) const {

@@ -264,12 +264,6 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
        "fp32_lanes_per_sm = { value = 64, unit = \"1\", source = \"s\" }\n"
        "fp32_tflops = { value = 2.5, unit = \"TFLOP/s\", source = \"s\" }\ntdp_w",
        "a clock of 0.0014 GHz"},
-      {"tdp_w",
-       "sm_count = { value = 20, unit = \"1\", source = \"s\" }\n"
-       "fp32_lanes_per_sm = { value = 64, unit = \"1\", source = \"s\" }\n"
-       "boost_clock_mhz = { value = 1590, unit = \"MHz\", source = \"s\" }\n"
-       "fp32_tflops = { value = 8.1, unit = \"TFLOP/s\", source = \"s\" }\ntdp_w",
-       "boost_clock_mhz says 1.59"},
       {"\"W\"", "\"mW\"", "must be in W, not in mW"},
       {", source = \"sheet\"", "", "source"},
       {"\"sheet\"", "\"\"", "no source"},
