@@ -209,8 +209,9 @@ Status PredictCommand::PredictTable() const {
   if (!options_.quiet) {
     const std::vector<std::string> misspelt = MisspeltColumns(table.value());
     if (!misspelt.empty())
-      Remark(fmt::format("not read: {} {}\n", misspelt.size() == 1 ? "column" : "columns",
-                         fmt::join(misspelt, ", ")));
+      Remark(fmt::format(
+          "not read: {} {}\n", misspelt.size() == 1 ? "column" : "columns",
+          Printable(fmt::format("{}", fmt::join(misspelt, ", ")), CharsetOfEnvironment())));
     const TableDoubts doubts =
         DoubtsOf(operators.value(), source.value(), gpus_.models().constants());
     if (doubts.implausible > 0) {

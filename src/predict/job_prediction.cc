@@ -574,8 +574,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   if (const double lost = same ? 0 : LostTensorCoreShare(target); lost > kSome) {
     prediction.doubt += fmt::format(
         "{}{:.0f} % of the GPU time is on tensor cores, which it has none of for these types: "
-        "taken "
-        "as float32",
+        "taken as float32",
         prediction.doubt.empty() ? "" : "; ", 100 * lost);
   }
   for (std::size_t i = 0; i < kWorkClasses && !same; ++i) {

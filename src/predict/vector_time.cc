@@ -153,7 +153,8 @@ TileTime TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
 /// @param share  of a tile's efficiency, that it reaches
 double ChosenNs(const ProductWork& work, std::span<const std::size_t> tiles, bool splits,
                 double share, const DeviceRates& rates, const KernelConstants& constants) {
-  TileTime best{.expected_ns = std::numeric_limits<double>::infinity()};
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  TileTime best{.expected_ns = kNever, .ns = kNever};
   for (const std::size_t tile : tiles) {
     for (const double split : kSplits) {
       if (split > 1 && (!splits || work.k / split < kLeastPart)) break;

@@ -291,6 +291,13 @@ class Tables(PredictTest):
         self.assertLess(float(rows[0]["predicted_low_ms"]), float(rows[0]["predicted_ms"]))
         self.assertEqual(rows[2]["predicted_ms"], "")
 
+    def test_a_column_that_is_nearly_read_is_told(self):
+        table = self.write("t4.csv", TABLE.replace("latency_ms", "layuot,latency_ms", 1).replace(",,,7.9", ",,,tn,7.9").replace("1024,1.7", "1024,,1.7").replace("1024,0.5", "1024,,0.5"))
+        outcome = support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertIn("not read: column 'layuot' (layout?)", outcome.message)
+        self.assertNotIn("not read", support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100", "--quiet").message)
+
     def test_a_wrong_table_writes_nothing(self):
         out = self.scratch / "out.csv"
         table = self.write("t4.csv", TABLE.replace("32768,1024,1.7", "32768,0,1.7"))
