@@ -1,7 +1,8 @@
 """Builds for pip: the timer by setuptools, the engine and the program by CMake. The rest: pyproject.toml.
 
-The timer needs a C compiler alone. Engine and program need what Headroom needs (docs/dependencies.md); where that is missing they are
-left out with a remark, and headroom.Graph and its kin, and the command `headroom`, say so when they are used.
+The timer needs a C compiler alone. Engine and program need what Headroom needs (docs/dependencies.md); where that is
+missing they are left out with a remark, and headroom.Graph and its kin, and the command `headroom`, say so when they
+are used.
 """
 import pathlib
 import re
@@ -29,8 +30,11 @@ class BuildModules(build_ext):
         try:
             folder = self.build_with_cmake()
         except (OSError, subprocess.CalledProcessError) as error:
-            self.announce(f"headroom: without the engine (Graph, report, whatif) and without the program: {error}. They need cmake and "
-                          "the packages of docs/dependencies.md", level=3)
+            self.announce(
+                f"headroom: without the engine (Graph, report, whatif) and without the program: {error}. They need cmake and "
+                "the packages of docs/dependencies.md",
+                level=3,
+            )
             return
         engine = next((folder / "python" / "headroom").glob("_engine*.so"))
         shutil.copy2(engine, target / engine.name)
@@ -46,15 +50,37 @@ class BuildModules(build_ext):
         if not built_for_this_python(folder):
             folder = ROOT / "build" / f"pip-{sys.implementation.cache_tag}"
             generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-            subprocess.run(["cmake", "-S", ROOT, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF",
-                            f"-DPython_EXECUTABLE={sys.executable}"], check=True)
-        subprocess.run(["cmake", "--build", folder, "--target", "_engine", "headroom", "headroom_cupti", "--parallel"], check=True)
+            subprocess.run(
+                [
+                    "cmake",
+                    "-S",
+                    ROOT,
+                    "-B",
+                    folder,
+                    *generator,
+                    "-DCMAKE_BUILD_TYPE=Release",
+                    "-DBUILD_TESTING=OFF",
+                    f"-DPython_EXECUTABLE={sys.executable}",
+                ],
+                check=True,
+            )
+        subprocess.run(
+            ["cmake", "--build", folder, "--target", "_engine", "headroom", "headroom_cupti", "--parallel"], check=True
+        )
         return folder
 
 
 setup(
     version=VERSION,
     cmdclass={"build_ext": BuildModules},
-    ext_modules=[Extension("headroom._timer", ["python/src/timer.c"], include_dirs=["include"], py_limited_api=True,
-                           define_macros=[("HEADROOM_VERSION", f'"{VERSION}"')], extra_compile_args=["-std=gnu11", "-fvisibility=hidden"])],
+    ext_modules=[
+        Extension(
+            "headroom._timer",
+            ["python/src/timer.c"],
+            include_dirs=["include"],
+            py_limited_api=True,
+            define_macros=[("HEADROOM_VERSION", f'"{VERSION}"')],
+            extra_compile_args=["-std=gnu11", "-fvisibility=hidden"],
+        )
+    ],
 )

@@ -36,9 +36,11 @@ def main():
     for row in oracle.analyse(trace)["gpu_time"]:
         times = {key: round(value * 1e6) for key, value in row.items() if key.endswith("_ms")}
         gpu_time.append({"device": row["device"], **times})
-    steps = sorted(int(event["name"][len(STEP):]) for event in events
-                   if event.get("ph") == "X" and event.get("cat") == "user_annotation"
-                   and event["name"].startswith(STEP))
+    steps = sorted(
+        int(event["name"][len(STEP) :])
+        for event in events
+        if event.get("ph") == "X" and event.get("cat") == "user_annotation" and event["name"].startswith(STEP)
+    )
     print(json.dumps({"events": len(events), "gpu_time_ns": gpu_time, "tasks_by_name": names, "steps": steps}))
 
 

@@ -55,10 +55,15 @@ SMALL_TRACE = """{
 }"""
 
 GROUPS = {
-    "correlation": "correlation", "External id": "correlation", "id": "correlation",
+    "correlation": "correlation",
+    "External id": "correlation",
+    "id": "correlation",
     "wait_on_cuda_event_record_corr_id": "correlation",
-    "Sequence number": "sequence", "Record function id": "record", "Ev Idx": "index",
-    "Python id": "python", "Python parent id": "python",
+    "Sequence number": "sequence",
+    "Record function id": "record",
+    "Ev Idx": "index",
+    "Python id": "python",
+    "Python parent id": "python",
 }
 ZERO_IS_NONE = {"correlation", "External id", "wait_on_cuda_event_record_corr_id", "Record function id"}
 STEP = "ProfilerStep#"
@@ -66,8 +71,12 @@ STEP = "ProfilerStep#"
 
 def appears_once(event):
     name = str(event.get("name"))
-    return (event["ph"] == "M" or event.get("cat") == "Trace" or name.startswith("Iteration Start")
-            or name == "Record Window End")
+    return (
+        event["ph"] == "M"
+        or event.get("cat") == "Trace"
+        or name.startswith("Iteration Start")
+        or name == "Record Window End"
+    )
 
 
 def ids(event):
@@ -88,7 +97,7 @@ def strides(events):
         for _, _, group, value in ids(event):
             values[group].append(int(value))
         if str(event.get("name")).startswith(STEP):
-            values["step"].append(int(event["name"][len(STEP):]))
+            values["step"].append(int(event["name"][len(STEP) :]))
     return {group: max(v) - min(v) + 1 for group, v in values.items()}
 
 
@@ -98,7 +107,7 @@ def moved(event, number, stride, shift_us):
     for holder, key, group, value in list(ids(event)):
         holder[key] = type(value)(int(value) + number * stride[group])
     if str(event.get("name")).startswith(STEP):
-        event["name"] = STEP + str(int(event["name"][len(STEP):]) + number * stride["step"])
+        event["name"] = STEP + str(int(event["name"][len(STEP) :]) + number * stride["step"])
     return event
 
 
@@ -126,8 +135,9 @@ def replicated(trace, copies):
         "events": len(result),
         "kernels": sum(e.get("cat") == "kernel" for e in result),
         "gpu_tasks": sum(e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") for e in result),
-        "steps": sum(e["ph"] == "X" and e["name"].startswith(STEP) and e["cat"] != "gpu_user_annotation"
-                     for e in result),
+        "steps": sum(
+            e["ph"] == "X" and e["name"].startswith(STEP) and e["cat"] != "gpu_user_annotation" for e in result
+        ),
         "dur_sum_ns": int(1000 * sum(e.get("dur", 0) for e in result if e["ph"] == "X")),
     }
     return {**trace, "traceEvents": result}, summary
@@ -135,6 +145,7 @@ def replicated(trace, copies):
 
 def check_joins(events, original, copies):
     """No id joins events of two copies, and each copy joins as much as the original."""
+
     def joins(some):
         launches = collections.Counter()
         for event in some:
@@ -178,7 +189,7 @@ def check(tool, text, folder, copies):
 
     rows = [i for i, e in enumerate(trace["traceEvents"]) if e["ph"] != "M"]
     rows.sort(key=lambda i: trace["traceEvents"][i]["ts"])
-    kept = set(rows[:len(rows) // 2])
+    kept = set(rows[: len(rows) // 2])
     expected = [e for i, e in enumerate(trace["traceEvents"]) if i in kept or e["ph"] == "M"]
     summary = run(source, "--earliest", len(expected), "-o", out)
     assert parse(out.read_bytes()) == {**trace, "traceEvents": expected}, "not the earliest events"

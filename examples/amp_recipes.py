@@ -4,8 +4,8 @@
     examples/amp_recipes.py [TRACE]
 
 Daydream (Zhu et al., USENIX ATC 2020) divides the time of matrix kernels by 3 and of all others by 2. That was
-right for its GPUs and its models. `amp` asks instead what each shape takes on the tensor cores of the recorded GPU, which
-kernels read 16-bit tensors at all, and which casts autocast adds, with their launches.
+right for its GPUs and its models. `amp` asks instead what each shape takes on the tensor cores of the recorded GPU,
+which kernels read 16-bit tensors at all, and which casts autocast adds, with their launches.
 """
 import pathlib
 import sys
@@ -40,8 +40,13 @@ def main(trace):
     families = sorted(set(graph.tasks.family[gpu]), key=lambda family: -before[graph.tasks.family == family].sum())
     for family in families[:6]:
         of_family = graph.tasks.family == family
-        print(f"{family:14}" + "".join(f"{times[of_family].sum() / 1e6 / graph.steps:10.2f}" for times in (before, rule, amp)))
-    print(f"kernels that amp adds, a step: {graph.changed[1] // graph.steps} (casts, each with its launch); the rule adds none")
+        print(
+            f"{family:14}"
+            + "".join(f"{times[of_family].sum() / 1e6 / graph.steps:10.2f}" for times in (before, rule, amp))
+        )
+    print(
+        f"kernels that amp adds, a step: {graph.changed[1] // graph.steps} (casts, each with its launch); the rule adds none"
+    )
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
     examples/fused_adam.py [TRACE]
 
 This is the recipe of the Daydream paper (Zhu et al., USENIX ATC 2020), which gives the one kernel the time of all those
-that it replaces. But an update is bound by memory: each parameter's value, gradient and two moments are read, and three of
-them are written, so seven passes over the parameters' bytes at the bandwidth that a copy sustains are enough.
+that it replaces. But an update is bound by memory: each parameter's value, gradient and two moments are read, and three
+of them are written, so seven passes over the parameters' bytes at the bandwidth that a copy sustains are enough.
 """
 import pathlib
 import sys
@@ -22,8 +22,10 @@ HOST_US = 500  # What the step of a fused optimizer takes the host, measured on 
 def main(trace):
     graph = headroom.Graph(trace)
     update = graph.select(phase="optimizer")
-    print(f"step                        {graph.step_ms:8.2f} ms, of which the optimizer's kernels take {update.time_ms:.2f} ms "
-          f"in {len(update) // graph.steps} kernels")
+    print(
+        f"step                        {graph.step_ms:8.2f} ms, of which the optimizer's kernels take {update.time_ms:.2f} ms "
+        f"in {len(update) // graph.steps} kernels"
+    )
 
     # Gradients have the size of their parameters.
     gradients = graph.gradients
@@ -41,10 +43,14 @@ def main(trace):
         twin = graph.copy()
         twin.select(where=lambda task: task.index in first).insert_before(kernel_us, host_us=HOST_US)
         step_ms = twin.replay().step_ms
-        print(f"one kernel, {why:12}    {step_ms:8.2f} ms  {graph.step_ms / step_ms:.2f}x, {kernel_us / 1e3:.2f} ms for the kernel")
+        print(
+            f"one kernel, {why:12}    {step_ms:8.2f} ms  {graph.step_ms / step_ms:.2f}x, {kernel_us / 1e3:.2f} ms for the kernel"
+        )
     forecast = graph.whatif("fused-optimizer:kind=fused")
     step = forecast["step_ms"]
-    print(f"headroom's fused-optimizer  {step['mid']:8.2f} ms  {forecast['speedup']:.2f}x ({step['low']:.2f} to {step['high']:.2f} ms)")
+    print(
+        f"headroom's fused-optimizer  {step['mid']:8.2f} ms  {forecast['speedup']:.2f}x ({step['low']:.2f} to {step['high']:.2f} ms)"
+    )
 
 
 if __name__ == "__main__":

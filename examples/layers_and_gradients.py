@@ -3,10 +3,10 @@
 
     examples/layers_and_gradients.py [TRACE]
 
-The first part makes one layer's backward free at a time. The second puts the exchange of gradients with a parameter server
-on a network of 10 Gbit/s: each gradient goes when it is ready, and the next step's forward of its layer waits for it. Sent
-in order of readiness, the first layer's gradient, which is needed first, comes last; by priority it overtakes (Jayarajan et
-al., "Priority-based Parameter Propagation", MLSys 2019).
+The first part makes one layer's backward free at a time. The second puts the exchange of gradients with a parameter
+server on a network of 10 Gbit/s: each gradient goes when it is ready, and the next step's forward of its layer waits
+for it. Sent in order of readiness, the first layer's gradient, which is needed first, comes last; by priority it
+overtakes (Jayarajan et al., "Priority-based Parameter Propagation", MLSys 2019).
 """
 import pathlib
 import sys
@@ -40,8 +40,9 @@ def exchange(graph, policy):
         if needed < 0:
             continue
         # Both ways; a link carries each at full speed, so one way counts. Needed early is sent early.
-        network.insert(gradients.bytes[i] / BYTES_PER_US, after=ready, before=needed,
-                       priority=int(gradients.forward[i % count]))
+        network.insert(
+            gradients.bytes[i] / BYTES_PER_US, after=ready, before=needed, priority=int(gradients.forward[i % count])
+        )
     return graph.replay().step_ms
 
 

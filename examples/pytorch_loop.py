@@ -31,7 +31,8 @@ class Images(torch.utils.data.Dataset):
 def main(steps):
     torch.manual_seed(0)
     model = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 16 * 16, 10))
+        torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 16 * 16, 10)
+    )
     optimizer = torch.optim.Adam(model.parameters())
     loss_of = torch.nn.CrossEntropyLoss()
     loader = torch.utils.data.DataLoader(Images(steps * BATCH), batch_size=BATCH)

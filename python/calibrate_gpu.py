@@ -2,10 +2,10 @@
 
 usage: calibrate_gpu.py FILE [SECONDS]
 
-Writes a table of operators into FILE: CSV, columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms` (milliseconds of one of
-many calls in a row). Shapes lie evenly, on a logarithmic scale, over what networks ask for; those that do not fit the GPU's memory, or
-take too long for the time that there is, are left out, and so is what this PyTorch or GPU cannot run. Ends after twice the time in any
-case. Needs PyTorch with a GPU.
+Writes a table of operators into FILE: CSV, columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms`
+(milliseconds of one of many calls in a row). Shapes lie evenly, on a logarithmic scale, over what networks ask for;
+those that do not fit the GPU's memory, or take too long for the time that there is, are left out, and so is what this
+PyTorch or GPU cannot run. Ends after twice the time in any case. Needs PyTorch with a GPU.
 """
 
 import csv
@@ -16,13 +16,35 @@ import time
 
 import torch
 
-COLUMNS = ("device", "op", "b", "m", "k", "n", "rows", "cols", "cin", "cout", "ksize", "insize", "stride", "pad", "dtype", "timing", "latency_ms")
+COLUMNS = (
+    "device",
+    "op",
+    "b",
+    "m",
+    "k",
+    "n",
+    "rows",
+    "cols",
+    "cin",
+    "cout",
+    "ksize",
+    "insize",
+    "stride",
+    "pad",
+    "dtype",
+    "timing",
+    "latency_ms",
+)
 TYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 # Of each kind: how many shapes, in which types, and the extents from and to. Most are multiples of 64, as in networks.
 KINDS = {
     "linear": (24, tuple(TYPES), {"m": (256, 16384), "k": (256, 8192), "n": (256, 16384)}),
     "bmm": (24, tuple(TYPES), {"b": (8, 512), "m": (64, 2048), "k": (64, 2048), "n": (64, 2048)}),
-    "conv": (24, tuple(TYPES), {"b": (4, 64), "cin": (32, 1024), "cout": (32, 1024), "ksize": (1, 5), "insize": (7, 112), "stride": (1, 2)}),
+    "conv": (
+        24,
+        tuple(TYPES),
+        {"b": (4, 64), "cin": (32, 1024), "cout": (32, 1024), "ksize": (1, 5), "insize": (7, 112), "stride": (1, 2)},
+    ),
     "softmax": (16, ("fp32",), {"rows": (1024, 131072), "cols": (64, 4096)}),
     "ln": (16, ("fp32",), {"rows": (1024, 65536), "cols": (256, 8192)}),
     "add": (6, ("fp32",), {"rows": (1024, 65536), "cols": (256, 8192)}),
@@ -30,7 +52,14 @@ KINDS = {
     "gelu": (6, ("fp32",), {"rows": (1024, 65536), "cols": (256, 8192)}),
 }
 BASES = (2, 3, 5, 7, 11, 13)
-STEPS = {"b": 4, "ksize": 2, "insize": 7, "stride": 1, "cin": 32, "cout": 32}  # Extents are multiples; all others of 64.
+STEPS = {
+    "b": 4,
+    "ksize": 2,
+    "insize": 7,
+    "stride": 1,
+    "cin": 32,
+    "cout": 32,
+}  # Extents are multiples; all others of 64.
 BYTES_LIMIT = 4 << 30
 
 
@@ -62,7 +91,10 @@ def elements_of(kind, shape):
     """Of all tensors that the operator reads and writes."""
     if kind == "conv":
         out = math.ceil(shape["insize"] / shape["stride"]) ** 2
-        return shape["b"] * (shape["cin"] * shape["insize"] ** 2 + shape["cout"] * out) + shape["cin"] * shape["cout"] * shape["ksize"] ** 2
+        return (
+            shape["b"] * (shape["cin"] * shape["insize"] ** 2 + shape["cout"] * out)
+            + shape["cin"] * shape["cout"] * shape["ksize"] ** 2
+        )
     if "rows" in shape:
         return 3 * shape["rows"] * shape["cols"]
     return shape.get("b", 1) * (shape["m"] * shape["k"] + shape["k"] * shape["n"] + shape["m"] * shape["n"])
@@ -70,6 +102,7 @@ def elements_of(kind, shape):
 
 def call_of(kind, shape, dtype, device):
     """A function that runs the operator once."""
+
     def random(*extents):
         return torch.randn(*extents, dtype=TYPES[dtype], device=device)
 
@@ -121,7 +154,9 @@ class HostClock:
 
 
 def milliseconds_of(call, clock, seconds):
-    """Of one of many calls in a row: the median of some rows, each long enough for the host to be ahead; None: it takes too long."""
+    """Of one of many calls in a row: the median of some rows, each long enough for the host to be ahead; None: it takes
+    too long.
+    """
     for _ in range(2):  # Libraries choose their kernels in the first calls.
         clock.start()
         call()
@@ -156,8 +191,13 @@ def measure(device, name, seconds, out, kinds=tuple(KINDS)):
     """Writes a line for each operator that was timed."""
     writer = csv.DictWriter(out, COLUMNS)
     writer.writeheader()
-    jobs = [(number, kind, dtype, shape) for kind in kinds for dtype in KINDS[kind][1] if supported(dtype, device)
-            for number, shape in enumerate(shapes_of(kind))]
+    jobs = [
+        (number, kind, dtype, shape)
+        for kind in kinds
+        for dtype in KINDS[kind][1]
+        if supported(dtype, device)
+        for number, shape in enumerate(shapes_of(kind))
+    ]
     jobs.sort(key=lambda job: job[0])  # So that what there is no time for is missed by all kinds alike.
     each, deadline = seconds / max(1, len(jobs)), time.monotonic() + 2 * seconds
     limit = BYTES_LIMIT if device == "cpu" else torch.cuda.mem_get_info()[0] / 4
@@ -177,7 +217,16 @@ def measure(device, name, seconds, out, kinds=tuple(KINDS)):
                 print(f"{kind} {dtype} {shape}: left out: {error}", file=sys.stderr)
                 continue
             if latency is not None:
-                writer.writerow({"device": name, "op": kind, **shape, "dtype": dtype, "timing": "stream", "latency_ms": f"{latency:.6f}"})
+                writer.writerow(
+                    {
+                        "device": name,
+                        "op": kind,
+                        **shape,
+                        "dtype": dtype,
+                        "timing": "stream",
+                        "latency_ms": f"{latency:.6f}",
+                    }
+                )
                 out.flush()
 
 

@@ -3,8 +3,8 @@
 usage: calibrate_host.py FOLDER [SECONDS]
 
 Writes one trace a loop into FOLDER and prints one JSON object: `torch`, `device`, and `loops`, a list of {name, trace,
-steps (in the trace), plain_ms and profiled_ms (medians of a step)}. Loops: `operators` (host work only), `calls` (the same
-training on the GPU, where there is one) and `frames` (with Python frames recorded, where this PyTorch can).
+steps (in the trace), plain_ms and profiled_ms (medians of a step)}. Loops: `operators` (host work only), `calls` (the
+same training on the GPU, where there is one) and `frames` (with Python frames recorded, where this PyTorch can).
 """
 
 import json
@@ -20,7 +20,9 @@ WIDTH = 16  # So little arithmetic that a step is the host's work.
 
 
 def training_step(device):
-    """A step that launches much and computes little: twelve layers, their backward, and an optimizer over each parameter."""
+    """A step that launches much and computes little: twelve layers, their backward, and an optimizer over each
+    parameter.
+    """
     layers = []
     for _ in range(12):
         layers += [torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU()]
@@ -79,8 +81,13 @@ def measure(name, device, folder, seconds, with_stack=False):
         with profiler:
             profiled.append(run_block(step, device))
     profiler.export_chrome_trace(trace)
-    return {"name": name, "trace": trace, "steps": STEPS, "plain_ms": statistics.median(plain),
-            "profiled_ms": statistics.median(profiled)}
+    return {
+        "name": name,
+        "trace": trace,
+        "steps": STEPS,
+        "plain_ms": statistics.median(plain),
+        "profiled_ms": statistics.median(profiled),
+    }
 
 
 def main():

@@ -2,8 +2,9 @@
 
 usage: calibrate_network.py ADDRESS:PORT RANK WORLD BACKEND SECONDS
 
-One process on each machine, with the address of rank 0. The last line of rank 0's stdout is JSON: the PyTorch version and, for each
-size, `bytes` and the median `ms` of an all-reduce of float32 that all ranks began together. Needs PyTorch; nccl needs a GPU.
+One process on each machine, with the address of rank 0. The last line of rank 0's stdout is JSON: the PyTorch version
+and, for each size, `bytes` and the median `ms` of an all-reduce of float32 that all ranks began together. Needs
+PyTorch; nccl needs a GPU.
 """
 
 import datetime
@@ -34,7 +35,13 @@ def measure(tensor, repetitions, synchronize):
 
 
 def main():
-    master, rank, world, backend, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], float(sys.argv[5])
+    master, rank, world, backend, seconds = (
+        sys.argv[1],
+        int(sys.argv[2]),
+        int(sys.argv[3]),
+        sys.argv[4],
+        float(sys.argv[5]),
+    )
     os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = master.rsplit(":", 1)
     if backend == "nccl" and not torch.cuda.is_available():
         sys.exit("PyTorch sees no GPU here, and nccl needs one; --backend gloo measures between the hosts")

@@ -3,8 +3,8 @@
 
     tests/damage.py TRACE.json FOLDER     writes all copies, to look at one or to seed a fuzzer
 
-As a library: each maker yields (name, bytes, least), where `least` is the number of events that a reader must keep, or None
-where nothing is promised. Deterministic.
+As a library: each maker yields (name, bytes, least), where `least` is the number of events that a reader must keep, or
+None where nothing is promised. Deterministic.
 """
 import gzip
 import json
@@ -58,23 +58,27 @@ def unfolded(packed):
     inflate, out = zlib.decompressobj(31), b""
     try:
         for i in range(len(packed)):
-            out += inflate.decompress(packed[i:i + 1])
+            out += inflate.decompress(packed[i : i + 1])
     except zlib.error:
         pass
     return out
 
 
 def flipped(data, k, rng):
-    return data[:k] + bytes([data[k] ^ (1 << rng.randrange(8) if rng.random() < 0.5 else rng.randrange(1, 256))]) + data[k + 1:]
+    return (
+        data[:k]
+        + bytes([data[k] ^ (1 << rng.randrange(8) if rng.random() < 0.5 else rng.randrange(1, 256))])
+        + data[k + 1 :]
+    )
 
 
 def flips(data):
-    """One byte changed, at every position. A change inside an event may cost that event and the next: the reader finds its
-    feet there. What a change between the events costs is not promised."""
+    """One byte changed, at every position. A change inside an event may cost that event and the next: the reader finds
+    its feet there. What a change between the events costs is not promised."""
     rng, spans = random.Random(SEED), event_spans(data)
     inside = [False] * len(data)
     for start, end in spans:
-        inside[start + 1:end - 1] = [True] * (end - start - 2)
+        inside[start + 1 : end - 1] = [True] * (end - start - 2)
     for k in range(len(data)):
         yield f"flip-{k}.json", flipped(data, k, rng), len(spans) - 2 if inside[k] else None
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes memory snapshots as torch.cuda.memory._dump_snapshot() writes them: the allocator of a small training loop, simulated.
+"""Makes memory snapshots as torch.cuda.memory._dump_snapshot() writes them: the allocator of a small training loop,
+simulated.
 
     tests/memory_snapshot.py FILE [STEPS]     writes one
 
@@ -20,10 +21,12 @@ def frame(filename, line, name):
 
 def operator(name):
     """Frames of an operator called from Python, innermost first."""
-    return [frame("??", 0, "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(...)"),
-            frame("??", 0, "at::native::empty_cuda(...)"),
-            frame("??", 0, f"at::_ops::{name}::redispatch(c10::DispatchKeySet, at::Tensor const&)"),
-            frame("??", 0, f"at::_ops::{name}::call(at::Tensor const&)")]
+    return [
+        frame("??", 0, "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(...)"),
+        frame("??", 0, "at::native::empty_cuda(...)"),
+        frame("??", 0, f"at::_ops::{name}::redispatch(c10::DispatchKeySet, at::Tensor const&)"),
+        frame("??", 0, f"at::_ops::{name}::call(at::Tensor const&)"),
+    ]
 
 
 class Loop:
@@ -37,7 +40,9 @@ class Loop:
 
     def log(self, action, address, size, frames):
         self.us += 10
-        self.trace.append({"action": action, "addr": address, "size": size, "stream": 0, "time_us": self.us, "frames": frames})
+        self.trace.append(
+            {"action": action, "addr": address, "size": size, "stream": 0, "time_us": self.us, "frames": frames}
+        )
 
     def allocate(self, frames):
         address, self.next = self.next, self.next + self.bytes
@@ -56,17 +61,39 @@ class Loop:
     def run(self, steps=3):
         main = frame(TRAIN, 7, "main")
         module = frame(f"{TORCH}/nn/modules/module.py", 1501, "_call_impl")
-        engine = [frame("??", 0, "torch::autograd::Engine::evaluate_function(std::shared_ptr<torch::autograd::GraphTask>&)"),
-                  frame("??", 0, "torch::autograd::Engine::thread_main(...)")]
-        weights = [self.allocate(operator("empty_memory_format") + [frame(MODEL, 5, "__init__"), main]) for _ in range(self.layers)]
+        engine = [
+            frame("??", 0, "torch::autograd::Engine::evaluate_function(std::shared_ptr<torch::autograd::GraphTask>&)"),
+            frame("??", 0, "torch::autograd::Engine::thread_main(...)"),
+        ]
+        weights = [
+            self.allocate(operator("empty_memory_format") + [frame(MODEL, 5, "__init__"), main])
+            for _ in range(self.layers)
+        ]
         state = []
         for step in range(steps):
             loop = frame(TRAIN, 20, "main")
-            outputs = [self.allocate(operator("addmm") + [frame(f"{TORCH}/nn/modules/linear.py", 116, "forward"), module,
-                                                           frame(MODEL, 12 + i, "forward"), module, loop]) for i in range(self.layers)]
+            outputs = [
+                self.allocate(
+                    operator("addmm")
+                    + [
+                        frame(f"{TORCH}/nn/modules/linear.py", 116, "forward"),
+                        module,
+                        frame(MODEL, 12 + i, "forward"),
+                        module,
+                        loop,
+                    ]
+                )
+                for i in range(self.layers)
+            ]
             gradients = []
             for output in reversed(outputs):
-                gradients.append(self.allocate(operator("mm") + [frame("??", 0, "torch::autograd::generated::AddmmBackward0::apply(...)")] + engine))
+                gradients.append(
+                    self.allocate(
+                        operator("mm")
+                        + [frame("??", 0, "torch::autograd::generated::AddmmBackward0::apply(...)")]
+                        + engine
+                    )
+                )
                 self.free(output, engine)
             adam = [frame(f"{TORCH}/optim/adam.py", 141, "step"), frame(TRAIN, 23, "main")]
             if not state:
@@ -80,17 +107,43 @@ class Loop:
 
     def snapshot(self):
         size = 64 * self.layers * self.bytes
-        blocks = [{"address": a, "size": self.bytes, "requested_size": self.bytes, "state": "active_allocated", "frames": frames}
-                  for a, frames in sorted(self.live.items())]
+        blocks = [
+            {
+                "address": a,
+                "size": self.bytes,
+                "requested_size": self.bytes,
+                "state": "active_allocated",
+                "frames": frames,
+            }
+            for a, frames in sorted(self.live.items())
+        ]
         rest = size - len(blocks) * self.bytes
         blocks.append({"address": self.next, "size": rest, "requested_size": 0, "state": "inactive", "frames": []})
-        segment = {"device": 0, "address": 0x7F0000000000, "total_size": size, "stream": 0, "segment_type": "large",
-                   "allocated_size": self.allocated, "active_size": self.allocated, "requested_size": self.allocated,
-                   "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": blocks}
-        return {"segments": [segment], "device_traces": [self.trace],
-                "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
-                                       "expandable_segments": False},
-                "external_annotations": []}
+        segment = {
+            "device": 0,
+            "address": 0x7F0000000000,
+            "total_size": size,
+            "stream": 0,
+            "segment_type": "large",
+            "allocated_size": self.allocated,
+            "active_size": self.allocated,
+            "requested_size": self.allocated,
+            "segment_pool_id": (0, 0),
+            "is_expandable": False,
+            "frames": [],
+            "blocks": blocks,
+        }
+        return {
+            "segments": [segment],
+            "device_traces": [self.trace],
+            "allocator_settings": {
+                "PYTORCH_CUDA_ALLOC_CONF": "",
+                "max_split_size": -1,
+                "garbage_collection_threshold": 0.0,
+                "expandable_segments": False,
+            },
+            "external_annotations": [],
+        }
 
 
 def dump(snapshot, protocol=pickle.DEFAULT_PROTOCOL):

@@ -43,8 +43,9 @@ def check(files, *arguments):
             path = pathlib.Path(root, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        return subprocess.run([sys.executable, SCRIPT, "--root", root, *arguments], capture_output=True, text=True,
-                              check=False)
+        return subprocess.run(
+            [sys.executable, SCRIPT, "--root", root, *arguments], capture_output=True, text=True, check=False
+        )
 
 
 class CheckIncludesTest(unittest.TestCase):
@@ -54,39 +55,103 @@ class CheckIncludesTest(unittest.TestCase):
 
     def test_each_broken_rule_is_named(self):
         cases = [
-            ("upward include", "src/base/bad.cc", '\n#include "store/table.h"\n',
-             "src/base/bad.cc:2: src/base/ may include nothing private;"),
-            ("sideways include", "src/capture/bad.cc", '#include "store/table.h"\n',
-             "src/capture/bad.cc:1: src/capture/ may include base;"),
-            ("a layer skipped that is not in the row", "src/sim/bad.cc", '#include "store/table.h"\n',
-             "src/sim/bad.cc:1: src/sim/ may include base, graph;"),
-            ("a test file is no exception", "src/store/bad_test.cc", '#include "sim/replay.h"\n',
-             "src/store/bad_test.cc:1: src/store/ may include base;"),
+            (
+                "upward include",
+                "src/base/bad.cc",
+                '\n#include "store/table.h"\n',
+                "src/base/bad.cc:2: src/base/ may include nothing private;",
+            ),
+            (
+                "sideways include",
+                "src/capture/bad.cc",
+                '#include "store/table.h"\n',
+                "src/capture/bad.cc:1: src/capture/ may include base;",
+            ),
+            (
+                "a layer skipped that is not in the row",
+                "src/sim/bad.cc",
+                '#include "store/table.h"\n',
+                "src/sim/bad.cc:1: src/sim/ may include base, graph;",
+            ),
+            (
+                "a test file is no exception",
+                "src/store/bad_test.cc",
+                '#include "sim/replay.h"\n',
+                "src/store/bad_test.cc:1: src/store/ may include base;",
+            ),
             ("spaces do not hide it", "src/base/bad.cc", '  #  include   "store/table.h"\n', "src/base/bad.cc:1: "),
-            ("angle brackets do not hide it", "src/base/bad.cc", "#include <store/table.h>\n",
-             'src/base/bad.cc:1: <store/table.h> names a file of src/; write it "store/table.h"'),
-            ("a macro does not hide it", "src/base/bad.cc", "#include TABLE_HEADER\n",
-             "src/base/bad.cc:1: an include through a macro"),
-            ("dots do not hide it", "src/base/bad.cc", '#include "base/../store/table.h"\n',
-             'src/base/bad.cc:1: "base/../store/table.h" is not a plain path'),
-            ("one format includes another", "src/ingest/chrome/bad.cc", '#include "ingest/nsys/nsys.h"\n',
-             "src/ingest/chrome/bad.cc:1: the format ingest/chrome/ may not include the format ingest/nsys/"),
-            ("public includes private", "include/headroom/bad.h", '#pragma once\n#include "base/time.h"\n',
-             "include/headroom/bad.h:2: include/ may include nothing private;"),
-            ("an example includes private", "examples/bad.cc", '#include "base/time.h"\n',
-             "examples/bad.cc:1: examples/ may include nothing private;"),
-            ("no such file in src/", "src/base/bad.cc", '#include "base/none.h"\n',
-             'src/base/bad.cc:1: "base/none.h" does not resolve; there is no src/base/none.h'),
-            ("no such public header", "src/base/bad.cc", '#include "headroom/none.h"\n',
-             'src/base/bad.cc:1: "headroom/none.h" does not resolve; there is no include/headroom/none.h'),
-            ("beside the file, not relative to src/", "src/base/bad.cc", '#include "time.h"\n',
-             'src/base/bad.cc:1: "time.h" does not resolve; write it relative to src/'),
-            ("no such file beside a test", "tests/fuzz/bad.cc", '#include "none.h"\n',
-             'tests/fuzz/bad.cc:1: "none.h" does not resolve beside this file'),
-            ("header without pragma once", "src/base/bad.h", "// #pragma once\n",
-             "src/base/bad.h:1: header without `#pragma once`"),
-            ("folder that the table does not know", "src/utils/bad.cc", "\n",
-             "src/utils/bad.cc:1: src/utils/ is not in the layer table"),
+            (
+                "angle brackets do not hide it",
+                "src/base/bad.cc",
+                "#include <store/table.h>\n",
+                'src/base/bad.cc:1: <store/table.h> names a file of src/; write it "store/table.h"',
+            ),
+            (
+                "a macro does not hide it",
+                "src/base/bad.cc",
+                "#include TABLE_HEADER\n",
+                "src/base/bad.cc:1: an include through a macro",
+            ),
+            (
+                "dots do not hide it",
+                "src/base/bad.cc",
+                '#include "base/../store/table.h"\n',
+                'src/base/bad.cc:1: "base/../store/table.h" is not a plain path',
+            ),
+            (
+                "one format includes another",
+                "src/ingest/chrome/bad.cc",
+                '#include "ingest/nsys/nsys.h"\n',
+                "src/ingest/chrome/bad.cc:1: the format ingest/chrome/ may not include the format ingest/nsys/",
+            ),
+            (
+                "public includes private",
+                "include/headroom/bad.h",
+                '#pragma once\n#include "base/time.h"\n',
+                "include/headroom/bad.h:2: include/ may include nothing private;",
+            ),
+            (
+                "an example includes private",
+                "examples/bad.cc",
+                '#include "base/time.h"\n',
+                "examples/bad.cc:1: examples/ may include nothing private;",
+            ),
+            (
+                "no such file in src/",
+                "src/base/bad.cc",
+                '#include "base/none.h"\n',
+                'src/base/bad.cc:1: "base/none.h" does not resolve; there is no src/base/none.h',
+            ),
+            (
+                "no such public header",
+                "src/base/bad.cc",
+                '#include "headroom/none.h"\n',
+                'src/base/bad.cc:1: "headroom/none.h" does not resolve; there is no include/headroom/none.h',
+            ),
+            (
+                "beside the file, not relative to src/",
+                "src/base/bad.cc",
+                '#include "time.h"\n',
+                'src/base/bad.cc:1: "time.h" does not resolve; write it relative to src/',
+            ),
+            (
+                "no such file beside a test",
+                "tests/fuzz/bad.cc",
+                '#include "none.h"\n',
+                'tests/fuzz/bad.cc:1: "none.h" does not resolve beside this file',
+            ),
+            (
+                "header without pragma once",
+                "src/base/bad.h",
+                "// #pragma once\n",
+                "src/base/bad.h:1: header without `#pragma once`",
+            ),
+            (
+                "folder that the table does not know",
+                "src/utils/bad.cc",
+                "\n",
+                "src/utils/bad.cc:1: src/utils/ is not in the layer table",
+            ),
             ("file outside of every layer", "src/bad.cc", "\n", "src/bad.cc:1: a source file in src/ itself"),
         ]
         for name, path, text, expected in cases:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Training loops that real input pipelines feed, in several settings by turns: the truth that forecasts are held against.
+"""Training loops that real input pipelines feed, in several settings by turns: the truth that forecasts are held
+against.
 
 usage: train.py FOLDER [--turns N] [FLAGS] [--setting "FLAGS"]...
 
-FOLDER holds the images, which the first run makes. Each --setting adds to the flags before it; without any, those are the one setting.
-Every turn runs each setting once, so that a machine that is slow for a while is slow for all. Prints a JSON array, an
-object a setting: what a step took, from step to step, in each turn, without the first ones. A setting's dataset has (steps + its
-number) x batch samples, so a recording tells them apart.
+FOLDER holds the images, which the first run makes. Each --setting adds to the flags before it; without any, those are
+the one setting. Every turn runs each setting once, so that a machine that is slow for a while is slow for all. Prints a
+JSON array, an
+object a setting: what a step took, from step to step, in each turn, without the first ones. A setting's dataset has
+(steps + its number) x batch samples, so a recording tells them apart.
 
 --images full|half, --workers N, --prefetch N, --batch N, --steps N (of a turn), --wait-ms X, --seconds-per-mb X, and:
 --step    cpu: a small network on one thread; wait: the loop sleeps --wait-ms, as one that waits for a GPU
@@ -117,8 +119,9 @@ def parser():
 def turn(flags, number, model, optimizer):
     """One setting for so many steps; milliseconds a step."""
     ahead = {"prefetch_factor": flags.prefetch} if flags.workers else {}
-    loader = torch.utils.data.DataLoader(Images(flags.folder / flags.images, flags, number), batch_size=flags.batch,
-                                         num_workers=flags.workers, **ahead)
+    loader = torch.utils.data.DataLoader(
+        Images(flags.folder / flags.images, flags, number), batch_size=flags.batch, num_workers=flags.workers, **ahead
+    )
     ends = []
     for x, y in loader:
         if flags.step == "wait":
@@ -142,8 +145,15 @@ def main():
         make_images(flags.folder / flags.images, SIZES[flags.images])
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 12, 3, 2), torch.nn.ReLU(), torch.nn.Conv2d(12, 24, 3, 2), torch.nn.ReLU(),
-                                torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(24, 10))
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 12, 3, 2),
+        torch.nn.ReLU(),
+        torch.nn.Conv2d(12, 24, 3, 2),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(24, 10),
+    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     turns = [[] for _ in settings]
     for _ in range(common.turns):

@@ -29,7 +29,9 @@ def convnet():
         layers += [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
         if pool:
             layers.append(nn.MaxPool2d(2))
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(2048, 512), nn.ReLU(), nn.Linear(512, 10)), (32, 3, 32, 32)
+    return nn.Sequential(
+        *layers, nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(2048, 512), nn.ReLU(), nn.Linear(512, 10)
+    ), (32, 3, 32, 32)
 
 
 def average(model):
@@ -52,7 +54,9 @@ def main():
     parser.add_argument("--bucket-mb", type=float, default=25)
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--master", help="ADDRESS:PORT of rank 0; two ranks then train together")
-    parser.add_argument("--every", type=int, default=1, help="steps from one exchange and update to the next: gradients are accumulated")
+    parser.add_argument(
+        "--every", type=int, default=1, help="steps from one exchange and update to the next: gradients are accumulated"
+    )
     parser.add_argument("--local-sgd", action="store_true", help="average parameters instead, and update in every step")
     parser.add_argument("--profile", action="store_true")
     arguments = parser.parse_args()
@@ -71,6 +75,7 @@ def main():
     batches = [(torch.randn(shape), torch.randint(0, 10, (shape[0],)))] * arguments.steps
     if arguments.profile:
         import headroom.torch
+
         batches = headroom.torch.profile_loop(batches, inner, optimizer)
     ends = [time.perf_counter()]
     for number, (inputs, labels) in enumerate(batches, 1):

@@ -15,12 +15,13 @@
         ...
     headroom.stats("FORWARD").mean_s
 
-Times are in the unit that a name ends in: `_ms`, `_us`, `_ns`. A request that cannot be met raises ValueError, a file that
-cannot be read or is no trace raises TraceError, a scenario that the trace cannot answer raises DoesNotApply, each with the
-message of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five worked examples.
+Times are in the unit that a name ends in: `_ms`, `_us`, `_ns`. A request that cannot be met raises ValueError, a file
+that cannot be read or is no trace raises TraceError, a scenario that the trace cannot answer raises DoesNotApply, each
+with the message of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five
+worked examples.
 
-Nothing is loaded before it is used: measuring needs no numpy and runs in every CPython from 3.9 on, also where the engine
-(`Graph`, `report`, ...) was built for another one.
+Nothing is loaded before it is used: measuring needs no numpy and runs in every CPython from 3.9 on, also where the
+engine (`Graph`, `report`, ...) was built for another one.
 """
 
 from __future__ import annotations
@@ -33,8 +34,25 @@ if TYPE_CHECKING:
     from headroom import callbacks, data, timer, torch
     from headroom._engine import DoesNotApply, TraceError
     from headroom._summary import log_summary, summary
-    from headroom._timer import (__version__, Drops, Scope, Stats, begin, counter, drops, enable, enabled, end, gradient, keys, mark, recorded, scope,
-                                 stats, step)
+    from headroom._timer import (
+        __version__,
+        Drops,
+        Scope,
+        Stats,
+        begin,
+        counter,
+        drops,
+        enable,
+        enabled,
+        end,
+        gradient,
+        keys,
+        mark,
+        recorded,
+        scope,
+        stats,
+        step,
+    )
     from headroom.arrays import NullableArray, TextColumn
     from headroom.columns import Edges, Gradients, Task, Tasks
     from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection
@@ -43,15 +61,73 @@ if TYPE_CHECKING:
     from headroom.timer import CPUGPUTimer, Timer, TimeStats, TimeType
     from headroom.trace import Path, Trace
 
-__all__ = ["CPUGPUTimer", "Channel", "CriticalPath", "DoesNotApply", "Drops", "Edges", "Gradients", "Graph", "NullableArray", "QueryResult",
-           "Replay", "Scope", "Selection", "Stats", "Table", "Tables", "Task", "Tasks", "TextColumn", "TimeStats", "TimeType", "Timer", "Trace", "TraceError", "begin", "counter", "drops",
-           "enable", "enabled", "end", "gradient", "keys", "load", "log_summary", "mark", "recorded", "report", "scope", "stats", "step", "summary", "whatif"]
+__all__ = [
+    "CPUGPUTimer",
+    "Channel",
+    "CriticalPath",
+    "DoesNotApply",
+    "Drops",
+    "Edges",
+    "Gradients",
+    "Graph",
+    "NullableArray",
+    "QueryResult",
+    "Replay",
+    "Scope",
+    "Selection",
+    "Stats",
+    "Table",
+    "Tables",
+    "Task",
+    "Tasks",
+    "TextColumn",
+    "TimeStats",
+    "TimeType",
+    "Timer",
+    "Trace",
+    "TraceError",
+    "begin",
+    "counter",
+    "drops",
+    "enable",
+    "enabled",
+    "end",
+    "gradient",
+    "keys",
+    "load",
+    "log_summary",
+    "mark",
+    "recorded",
+    "report",
+    "scope",
+    "stats",
+    "step",
+    "summary",
+    "whatif",
+]
 
 _MODULES = {
     "_engine": ("DoesNotApply", "TraceError"),
     "_summary": ("log_summary", "summary"),
-    "_timer": ("__version__", "Drops", "Scope", "Stats", "begin", "counter", "drops", "enable", "enabled", "end", "gradient", "keys", "mark", "recorded",
-               "scope", "stats", "step"),
+    "_timer": (
+        "__version__",
+        "Drops",
+        "Scope",
+        "Stats",
+        "begin",
+        "counter",
+        "drops",
+        "enable",
+        "enabled",
+        "end",
+        "gradient",
+        "keys",
+        "mark",
+        "recorded",
+        "scope",
+        "stats",
+        "step",
+    ),
     "arrays": ("NullableArray", "TextColumn"),
     "columns": ("Edges", "Gradients", "Task", "Tasks"),
     "graph": ("Channel", "CriticalPath", "Graph", "Replay", "Selection"),
@@ -74,11 +150,15 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         python = f"this Python ({sys.version.split()[0]})"
         if error.name == "headroom._engine":
-            raise ImportError(f"headroom.{name} needs the engine, which was not built for {python}; measuring "
-                              "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)") from error
+            raise ImportError(
+                f"headroom.{name} needs the engine, which was not built for {python}; measuring "
+                "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)"
+            ) from error
         if error.name == "numpy":
-            raise ImportError(f"headroom.{name} needs numpy, which {python} does not have; measuring works without. Install it: "
-                              "apt install python3-numpy (Debian's Python), or pip install numpy") from error
+            raise ImportError(
+                f"headroom.{name} needs numpy, which {python} does not have; measuring works without. Install it: "
+                "apt install python3-numpy (Debian's Python), or pip install numpy"
+            ) from error
         raise
     globals()[name] = value  # From now on without this function.
     return value
@@ -89,7 +169,9 @@ def __dir__() -> list[str]:
 
 
 def load(path: Path) -> Trace:
-    """Reads a trace (.json, .json.gz or .json.zst) once, for several questions: `.report()`, `.whatif()`, `.Graph()`, `.tables`, `.query()`."""
+    """Reads a trace (.json, .json.gz or .json.zst) once, for several questions: `.report()`, `.whatif()`, `.Graph()`,
+    `.tables`, `.query()`.
+    """
     trace: Trace = __getattr__("Trace")(path)  # Which says what is missing.
     return trace
 
@@ -105,7 +187,7 @@ def report(path: Path, *, rank: int | None = None, **options: Any) -> dict[str, 
 def whatif(path: Path, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
     """What changes would buy: the object of `headroom whatif --json` (headroom.whatif/1).
 
-    scenarios: "NAME[:key=value,...]", "A+B" for both at once; one row each in `["scenarios"]`, in this order. None: all that
-    apply, by what they save. options: as of Graph.
+    scenarios: "NAME[:key=value,...]", "A+B" for both at once; one row each in `["scenarios"]`, in this order. None: all
+    that apply, by what they save. options: as of Graph.
     """
     return load(path).whatif(scenarios, **options)

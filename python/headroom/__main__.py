@@ -1,4 +1,6 @@
-"""The program `headroom`, from an installation by pip or as `python -m headroom`: runs the one that lies beside this module."""
+"""The program `headroom`, from an installation by pip or as `python -m headroom`: runs the one that lies beside this
+module.
+"""
 from __future__ import annotations
 
 import os
@@ -20,8 +22,11 @@ def find_program() -> pathlib.Path | None:
 def main() -> int:
     program = find_program()
     if program is None:
-        print("headroom: this is the Python module alone; the program was not built with it, for want of cmake or of a library "
-              "(docs/dependencies.md; pip install -v . says of which). Measuring works: import headroom", file=sys.stderr)
+        print(
+            "headroom: this is the Python module alone; the program was not built with it, for want of cmake or of a library "
+            "(docs/dependencies.md; pip install -v . says of which). Measuring works: import headroom",
+            file=sys.stderr,
+        )
         return 2
     sys.stdout.flush()
     os.execv(program, ["headroom", *sys.argv[1:]])

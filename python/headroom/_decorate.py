@@ -15,6 +15,7 @@ def decorate(scope, function):
         raise TypeError("a scope decorates functions; as a block it is `with headroom.scope(key):`")
     begin = scope.begin
     if inspect.iscoroutinefunction(function):
+
         @functools.wraps(function)
         async def timed(*args, **kwargs):
             token = begin()
@@ -22,7 +23,9 @@ def decorate(scope, function):
                 return await function(*args, **kwargs)
             finally:
                 end(token)
+
     elif inspect.isasyncgenfunction(function):
+
         @functools.wraps(function)
         async def timed(*args, **kwargs):
             generator = function(*args, **kwargs)
@@ -44,7 +47,9 @@ def decorate(scope, function):
                     raise
                 except BaseException as error:  # What the consumer throws in is the generator's to handle.
                     resume, argument = generator.athrow, error
+
     elif inspect.isgeneratorfunction(function):
+
         @functools.wraps(function)
         def timed(*args, **kwargs):
             generator = function(*args, **kwargs)
@@ -66,7 +71,9 @@ def decorate(scope, function):
                     raise
                 except BaseException as error:  # What the consumer throws in is the generator's to handle.
                     resume, argument = generator.throw, error
+
     else:
+
         @functools.wraps(function)
         def timed(*args, **kwargs):
             token = begin()
@@ -74,4 +81,5 @@ def decorate(scope, function):
                 return function(*args, **kwargs)
             finally:
                 end(token)
+
     return timed

@@ -25,7 +25,10 @@ class CaptureGoesOn:
     def _seek(self) -> None:
         cuda = [os.environ.get("HEADROOM_CUDA_LIBRARY", "libcuda.so.1")]
         hip = [os.environ["HEADROOM_HIP_LIBRARY"]] if "HEADROOM_HIP_LIBRARY" in os.environ else HIP_LIBRARIES
-        for libraries, name in ((cuda, "cuThreadExchangeStreamCaptureMode"), (hip, "hipThreadExchangeStreamCaptureMode")):
+        for libraries, name in (
+            (cuda, "cuThreadExchangeStreamCaptureMode"),
+            (hip, "hipThreadExchangeStreamCaptureMode"),
+        ):
             for library in libraries:
                 try:  # Who has events has loaded it: to open it here would only find another.
                     self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
@@ -59,8 +62,8 @@ capture_goes_on = CaptureGoesOn()
 
 
 class TorchEvents:
-    """A clock of headroom.timer: CUDA (or HIP) events on PyTorch's current stream, from a pool. Where none is left, or the
-    stream is being captured into a graph, a region is not timed."""
+    """A clock of headroom.timer: CUDA (or HIP) events on PyTorch's current stream, from a pool. Where none is left, or
+    the stream is being captured into a graph, a region is not timed."""
 
     def __init__(self) -> None:
         import torch

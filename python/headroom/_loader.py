@@ -1,22 +1,24 @@
 """Regions and figures of PyTorch's DataLoader: what its workers do, and how far ahead of the loop they are. Private.
 
-User: headroom._patches, which installs this with the rest. Replaced are methods of classes: PyTorch's, those of transforms, PIL's decoder.
-Objects stay as they are in the loop's own process, which may pickle them or look for what they are; a worker has a dataset of its own, whose
-functions, and those of libraries that read files, are replaced there. A worker's events go into the file of the process that started it.
-Whatever goes wrong in here must not reach the program.
+User: headroom._patches, which installs this with the rest. Replaced are methods of classes: PyTorch's, those of
+transforms, PIL's decoder. Objects stay as they are in the loop's own process, which may pickle them or look for what
+they are; a worker has a dataset of its own, whose functions, and those of libraries that read files, are replaced
+there. A worker's events go into the file of the process that started it. Whatever goes wrong in here must not reach the
+program.
 
 Regions of the thread that prepares a batch: `loader.index_wait` (a worker has nothing to do), `loader.batch`, in it
-`loader.sample` for each `dataset[i]` and `loader.collate`, in samples `stage::<name>` for each stage; `loader.send` on a worker's
-thread that packs batches, `loader.pin` on the thread that pins them.
-Counters of a batch, set when it is prepared: `loader.batch_samples`; `loader.batch_thread_cpu_us` (of the preparing thread),
-`..._runqueue_us` (it could run and no core was free), `..._cpu_us` (of the whole process since the batch before), `..._read_bytes` (from
-storage) and `..._rchar` (by calls), `..._bytes` and `..._objects` (tensors and arrays), `loader.stage_cpu_us <stage>` (without the stages
-inside; scaled up from one sample in 7).
-Counters of a fetch: `loader.ready` (batches that were there), `loader.step_cpu_us` (CPU time of the process since the fetch before),
-`..._runqueue_us` (of the calling thread), `loader.next_cpu_us` and `..._runqueue_us` (the calling thread's in this one).
-Counters of a loader, when an iterator is made: `setting.loader.seed` (tells iterators apart; its workers say it, too), `...cpus`,
-`...threads_per_core`, `...virtual_machine`, `...shared_memory_bytes`, `...workers`, `...prefetch_factor`, `...batch_size`, `...pin_memory`, `...persistent_workers`,
-`...dataset_size`. Their prefix lets them pass where only some steps are recorded.
+`loader.sample` for each `dataset[i]` and `loader.collate`, in samples `stage::<name>` for each stage; `loader.send` on
+a worker's thread that packs batches, `loader.pin` on the thread that pins them.
+Counters of a batch, set when it is prepared: `loader.batch_samples`; `loader.batch_thread_cpu_us` (of the preparing
+thread), `..._runqueue_us` (it could run and no core was free), `..._cpu_us` (of the whole process since the batch
+before), `..._read_bytes` (from storage) and `..._rchar` (by calls), `..._bytes` and `..._objects` (tensors and arrays),
+`loader.stage_cpu_us <stage>` (without the stages inside; scaled up from one sample in 7).
+Counters of a fetch: `loader.ready` (batches that were there), `loader.step_cpu_us` (CPU time of the process since the
+fetch before), `..._runqueue_us` (of the calling thread), `loader.next_cpu_us` and `..._runqueue_us` (the calling
+thread's in this one). Counters of a loader, when an iterator is made: `setting.loader.seed` (tells iterators apart; its
+workers say it, too), `...cpus`, `...threads_per_core`, `...virtual_machine`, `...shared_memory_bytes`, `...workers`,
+`...prefetch_factor`, `...batch_size`, `...pin_memory`, `...persistent_workers`, `...dataset_size`. Their prefix lets
+them pass where only some steps are recorded.
 """
 
 import collections.abc
@@ -41,16 +43,27 @@ counter, end, mark = _timer.counter, _timer.end, _timer.mark
 thread_time, process_time = time.thread_time_ns, time.process_time_ns
 
 # Functions that read or decode, as programs call them: module and name.
-READERS = (("PIL.Image", "open"), ("cv2", "imread"), ("cv2", "imdecode"), ("numpy", "load"), ("soundfile", "read"), ("torchaudio", "load"),
-           ("torchvision.io", "decode_image"), ("torchvision.io", "decode_jpeg"), ("torchvision.io", "read_file"),
-           ("torchvision.io", "read_image"))
+READERS = (
+    ("PIL.Image", "open"),
+    ("cv2", "imread"),
+    ("cv2", "imdecode"),
+    ("numpy", "load"),
+    ("soundfile", "read"),
+    ("torchaudio", "load"),
+    ("torchvision.io", "decode_image"),
+    ("torchvision.io", "decode_jpeg"),
+    ("torchvision.io", "read_file"),
+    ("torchvision.io", "read_image"),
+)
 DECODER = "stage::PIL.decode"
 # Attributes of a dataset that hold one stage, where it is not composed.
 STAGE_ATTRIBUTES = ("transform", "target_transform", "loader")
-# To ask for its CPU time makes the kernel settle a thread's account, and take its core away there and then if its slice is over: were it
-# asked around each stage, a stage would seem to hold all the time that other threads had the core.
+# To ask for its CPU time makes the kernel settle a thread's account, and take its core away there and then if its slice
+# is over: were it asked around each stage, a stage would seem to hold all the time that other threads had the core.
 CPU_EVERY = 7  # No power of two: batches are, and data may repeat as often.
-MOST_OBJECTS = 2000  # In one batch: where there are more, their number and size are not told, which would take too long.
+MOST_OBJECTS = (
+    2000  # In one batch: where there are more, their number and size are not told, which would take too long.
+)
 MOST_FAILURES = 20  # That are told: each is a text of its own.
 SEED_MASK = (1 << 52) - 1  # What a double holds exactly.
 
@@ -110,6 +123,7 @@ def _timed_call(original):
         if scope is None or scope.is_open():  # A class calls the one that it inherits from.
             return original(self, *args, **kwargs)
         return _call_stage(scope, original, self, *args, **kwargs)
+
     return __call__
 
 
@@ -117,6 +131,7 @@ def _timed_function(function, scope):
     @functools.wraps(function)
     def call(*args, **kwargs):
         return _call_stage(scope, function, *args, **kwargs)
+
     call._headroom_stage = True
     return call
 
@@ -173,7 +188,7 @@ class _Finder:
         if isinstance(value, self.torch.utils.data.Dataset):
             self.of_dataset(value, depth + 1)
         elif name == "datasets" and isinstance(value, (list, tuple)):
-            for part in value[:self.MOST_PARTS]:
+            for part in value[: self.MOST_PARTS]:
                 self.of_dataset(part, depth + 1)
         elif _composed(value) is not None:
             self.of_composed(value)
@@ -187,7 +202,7 @@ class _Finder:
             return
         self.seen.add(id(stage))
         parts = _composed(stage)
-        for i, part in enumerate(parts[:self.MOST_PARTS] if isinstance(parts, (list, tuple)) else parts):
+        for i, part in enumerate(parts[: self.MOST_PARTS] if isinstance(parts, (list, tuple)) else parts):
             if _composed(part) is not None:
                 self.of_composed(part)
             else:
@@ -203,8 +218,11 @@ class _Finder:
             return
         scope = _timer.Scope(f"stage::{name}" if count == 1 else f"stage::{name} ({count})")
         cls = type(stage)
-        if isinstance(stage, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)):
-            # A function has no class to be timed by, nor has a class but one that all classes share. What the loop's own process holds is the program's, and stays as it is.
+        if isinstance(
+            stage, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
+        ):
+            # A function has no class to be timed by, nor has a class but one that all classes share. What the loop's
+            # own process holds is the program's, and stays as it is.
             if self.in_worker and put is not None:
                 put(_timed_function(stage, scope))
             return
@@ -236,8 +254,10 @@ def _time_readers(replace):
                 if not SAMPLE.is_open():  # The program's own business.
                     return original(*args, **kwargs)
                 return _call_stage(scope, original, *args, **kwargs)
+
             call._headroom_stage = True
             return call
+
         replace(module, name, make)
 
 
@@ -254,11 +274,15 @@ def _time_decoder(replace):
     def make_load(original):
         @functools.wraps(original)
         def load(self):
-            if not getattr(self, "tile", None) or not SAMPLE.is_open():  # Each operation on an image calls it; the first one decodes.
+            if (
+                not getattr(self, "tile", None) or not SAMPLE.is_open()
+            ):  # Each operation on an image calls it; the first one decodes.
                 return original(self)
             return _call_stage(decode, original, self)
+
         load._headroom_stage = True
         return load
+
     replace(ImageFile.ImageFile, "load", make_load)
 
 
@@ -362,6 +386,7 @@ def _timed_collate(collate):
             return collate(*args, **kwargs)
         finally:
             end(token)
+
     return call
 
 
@@ -452,7 +477,9 @@ def _queued_here():
 
 
 def _measure(batch):
-    """Bytes and number of the tensors and arrays of a batch of any structure; None: there are too many parts to count."""
+    """Bytes and number of the tensors and arrays of a batch of any structure; None: there are too many parts to
+    count.
+    """
     size = count = visited = 0
     waiting = [batch]
     while waiting:
@@ -502,6 +529,7 @@ def _make_fetch(original):
         except Exception:
             pass
         return batch
+
     return fetch
 
 
@@ -554,11 +582,13 @@ def _make_worker_loop(original):
         try:
             _timer.helper()
             import multiprocessing.queues as queues
+
             queues._ForkingPickler = _TimedPickler(queues._ForkingPickler)
             index_queue = _IndexQueue(index_queue)
         except Exception:  # The loader works on, whatever it has become.
             pass
         return original(dataset_kind, dataset, index_queue, *rest, **kwargs)
+
     return _worker_loop
 
 
@@ -582,7 +612,9 @@ def _make_create_fetcher(torch, replace):
             except Exception:  # A dataset of a kind that cannot be looked into.
                 pass
             return fetcher
+
         return staticmethod(functools.wraps(original)(create_fetcher))
+
     return make
 
 
@@ -594,6 +626,7 @@ def _make_pin(original):
             return original(*args, **kwargs)
         finally:
             end(token)
+
     return pin_memory
 
 
@@ -608,6 +641,7 @@ def _make_iterator_init(original):
             _tell_settings(self, loader)
         except Exception:
             pass
+
     return __init__
 
 
@@ -725,7 +759,9 @@ def _after_next(iterator, cpu):
 
 
 def on_failure(iterator):
-    """An exception comes out of a fetch. Its text is the program's: only what kind it is, and workers that are gone, are told."""
+    """An exception comes out of a fetch. Its text is the program's: only what kind it is, and workers that are gone,
+    are told.
+    """
     global _failures
     _failures += 1
     if _failures > MOST_FAILURES:

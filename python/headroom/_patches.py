@@ -1,9 +1,9 @@
 """Regions around what PyTorch's classes do: fetch, forward, loss, backward, update, copies. Private.
 
-Users: headroom.torch (while a loop runs) and `headroom record` (the whole program). Methods are replaced on PyTorch's own
-classes (and on those of a loader's transforms), never on a user's objects, so models and optimizers are copied, pickled and saved as ever, and a region ends where an
-exception passes. A region begins only where none of its key is open on the thread: the outermost call counts, and what the
-program times itself under the same key is not timed twice.
+Users: headroom.torch (while a loop runs) and `headroom record` (the whole program). Methods are replaced on PyTorch's
+own classes (and on those of a loader's transforms), never on a user's objects, so models and optimizers are copied,
+pickled and saved as ever, and a region ends where an exception passes. A region begins only where none of its key is
+open on the thread: the outermost call counts, and what the program times itself under the same key is not timed twice.
 
 Names are those that `headroom report` knows from PyTorch's profiler or from Determined.
 """
@@ -29,9 +29,24 @@ TO_DEVICE = _timer.Scope("to_device")
 FROM_DEVICE = _timer.Scope("from_device")
 COMMUNICATION = _timer.Scope("COMM")
 
-COLLECTIVES = ("all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
-               "barrier", "broadcast", "broadcast_object_list", "gather", "recv", "reduce", "reduce_scatter",
-               "reduce_scatter_tensor", "scatter", "send")
+COLLECTIVES = (
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "broadcast",
+    "broadcast_object_list",
+    "gather",
+    "recv",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+    "send",
+)
 
 end = _timer.end
 
@@ -47,10 +62,10 @@ _loops = 0  # That number their steps themselves.
 class Steps(threading.local):
     """Training steps, as one sees them from outside a loop; one machine a thread.
 
-    A step begins where the update before it ended, so that it holds the wait for the batch that it needs, and ends with an
-    update. Backward passes in between are gradient accumulation. Where several optimizers take turns, the one that
-    ended the last step ends the next. An evaluation is no step: where a step began and there was no backward before a loader
-    is exhausted, or before the batch after one that only went forward without gradients, it is marked as empty.
+    A step begins where the update before it ended, so that it holds the wait for the batch that it needs, and ends with
+    an update. Backward passes in between are gradient accumulation. Where several optimizers take turns, the one that
+    ended the last step ends the next. An evaluation is no step: where a step began and there was no backward before a
+    loader is exhausted, or before the batch after one that only went forward without gradients, it is marked as empty.
     """
 
     def __init__(self):
@@ -160,7 +175,9 @@ def timed(scope):
                 return original(*args, **kwargs)
             finally:
                 end(token)
+
         return wrapper
+
     return make
 
 
@@ -202,6 +219,7 @@ def _make_next(original):
         if probe is None or not hasattr(self, "_headroom_cpu"):
             return fetch(self)
         return probe.next(self, fetch)
+
     return __next__
 
 
@@ -255,7 +273,9 @@ def _make_call(torch):
                 end(inner)
                 end(token)
                 end(outer)
+
         return __call__
+
     return make
 
 
@@ -275,7 +295,9 @@ def _make_backward(torch):
                 return original(*args, **kwargs)
             finally:
                 end(token)
+
         return backward
+
     return make
 
 
@@ -284,6 +306,7 @@ _update_scopes = {}  # By class: a class and the one that it inherits step() fro
 
 def timed_update(original):
     """A maker for the step() of an optimizer class."""
+
     @functools.wraps(original)
     def step(self, *args, **kwargs):
         cls = type(self)
@@ -298,13 +321,14 @@ def timed_update(original):
         if token:
             steps.on_update(self)
         return result
+
     step._headroom = True
     return step
 
 
 def _time_updates_of(cls):
-    # PyTorch wraps the step() of a class for its profiler when the first object is made, and marks it so. What comes later
-    # than that wrapper can be undone without undoing it.
+    # PyTorch wraps the step() of a class for its profiler when the first object is made, and marks it so. What comes
+    # later than that wrapper can be undone without undoing it.
     step = vars(cls).get("step")
     if getattr(step, "hooked", False) and not getattr(step, "_headroom", False):
         replace(cls, "step", timed_update)
@@ -318,11 +342,15 @@ def _subclasses(cls):
 
 @functools.lru_cache(maxsize=None)  # Once.
 def _tell_versions():
-    """Marks of the form that recordings take for the versions of the software under the job: of one that trains, as workers of its loaders, which
-    load the same modules, would make a recording of their own with theirs."""
+    """Marks of the form that recordings take for the versions of the software under the job: of one that trains, as
+    workers of its loaders, which load the same modules, would make a recording of their own with theirs."""
     torch = sys.modules["torch"]
-    versions = {"python": platform.python_version(), "pytorch": torch.__version__,
-                "cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None)}
+    versions = {
+        "python": platform.python_version(),
+        "pytorch": torch.__version__,
+        "cuda": getattr(torch.version, "cuda", None),
+        "hip": getattr(torch.version, "hip", None),
+    }
     for name, version in versions.items():
         if version:
             _timer.mark(f"headroom.version {name} {version}")
@@ -335,6 +363,7 @@ def _make_optimizer_init(original):
         _tell_versions()
         for cls in type(self).__mro__:
             _time_updates_of(cls)
+
     return __init__
 
 
@@ -352,6 +381,7 @@ def _make_zero_grad(original):
             return original(self, *args, **kwargs)
         finally:
             end(token)
+
     return zero_grad
 
 
@@ -382,7 +412,9 @@ def _make_to(torch):
                 return original(self, *args, **kwargs)
             finally:
                 end(token)
+
         return to
+
     return make
 
 
@@ -397,12 +429,16 @@ def _make_copy(scope, from_cpu):
                 return original(self, *args, **kwargs)
             finally:
                 end(token)
+
         return copy
+
     return make
 
 
 def install(torch):
-    """Replaces PyTorch's methods, unless somebody has; restore() puts them back when all who called this have called it."""
+    """Replaces PyTorch's methods, unless somebody has; restore() puts them back when all who called this have called
+    it.
+    """
     global _users
     with _lock:
         _users += 1
@@ -420,7 +456,9 @@ def install(torch):
         for cls in _subclasses(optimizer):
             _time_updates_of(cls)
         schedulers = torch.optim.lr_scheduler
-        for cls in {cls for cls in vars(schedulers).values() if isinstance(cls, type) and cls.__module__ == schedulers.__name__}:
+        for cls in {
+            cls for cls in vars(schedulers).values() if isinstance(cls, type) and cls.__module__ == schedulers.__name__
+        }:
             if "step" in vars(cls):
                 replace(cls, "step", timed(SCHEDULER))
         replace(torch.Tensor, "to", _make_to(torch))
@@ -470,5 +508,7 @@ def inject(torch):
     """Times the whole program from here on: `headroom record`."""
     install(torch)
     if os.environ.get("HEADROOM_PROBE_INPUT"):
-        _probe.begin(torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates)
+        _probe.begin(
+            torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates
+        )
     atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.

@@ -1,18 +1,20 @@
 """Probes of an input pipeline inside a run: the loop without its loader, and the loader without its loop. Private.
 
-User: headroom._patches, where `headroom record --probe-input` asks for it. The first loader that feeds a training loop is probed once, behind
-its first WARM_UP batches:
+User: headroom._patches, where `headroom record --probe-input` asks for it. The first loader that feeds a training loop
+is probed once, behind its first WARM_UP batches:
 
-  * TURNS times: STEPS steps as ever, then STEPS steps to which its last batch is served again, with nothing to wait for. By turns, so that
-    a machine that gets slower is slower for both. Each begins when workers and queue are where they were, or will stay.
+  * TURNS times: STEPS steps as ever, then STEPS steps to which its last batch is served again, with nothing to wait
+    for. By turns, so that a machine that gets slower is slower for both. Each begins when workers and queue are where
+    they were, or will stay.
   * The loader alone: batches one after the other, without a step between them.
   * The same samples once more, from a loader of the same settings: what was read from storage is now in memory.
 
-The program trains on repeated batches and misses as many others, so that an epoch keeps its length where it can; what it learns is not worth
-keeping, and the user has asked for that. What the probe measures goes into the recording as counters, microseconds, a mean each:
-`loader.probe_real_us` and `..._replay_us` (of a step, one value a turn), `..._alone_us` and `..._again_us` (of a batch, GROUPS values);
-`loader.probe_other_size` counts batches that were not of the size of the one that was repeated. Marks `loader.probe begin` and
-`loader.probe end` stand around it, `loader.probe gave up: ...` says why some of it is missing.
+The program trains on repeated batches and misses as many others, so that an epoch keeps its length where it can; what
+it learns is not worth keeping, and the user has asked for that. What the probe measures goes into the recording as
+counters, microseconds, a mean each: `loader.probe_real_us` and `..._replay_us` (of a step, one value a turn),
+`..._alone_us` and `..._again_us` (of a batch, GROUPS values); `loader.probe_other_size` counts batches that were not of
+the size of the one that was repeated. Marks `loader.probe begin` and `loader.probe end` stand around it, `loader.probe
+gave up: ...` says why some of it is missing.
 """
 
 import atexit
@@ -48,8 +50,8 @@ _END = object()
 
 
 def begin(torch, trains):
-    """Asks for a probe. trains(iterator): a number that grows with the updates of the calling thread; None: the iterator serves an
-    evaluation, or there was no update."""
+    """Asks for a probe. trains(iterator): a number that grows with the updates of the calling thread; None: the
+    iterator serves an evaluation, or there was no update."""
     global current
     if multiprocessing.parent_process() is None:  # A worker has no loop.
         current = Probe(torch, trains)
@@ -57,8 +59,12 @@ def begin(torch, trains):
 
 
 def _tell_of_none():
-    if current is not None and not running and multiprocessing.parent_process() is None:  # A spawned worker begins before it knows.
-        mark("loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, for 10 batches and updates")
+    if (
+        current is not None and not running and multiprocessing.parent_process() is None
+    ):  # A spawned worker begins before it knows.
+        mark(
+            "loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, for 10 batches and updates"
+        )
 
 
 def _has_ranks(torch):
@@ -91,12 +97,15 @@ class Probe:
 
     def __init__(self, torch, trains):
         self.torch, self.trains = torch, trains
-        self.fetches = weakref.WeakKeyDictionary()  # By iterator, before it begins: those behind an update, and that of the last.
+        self.fetches = (
+            weakref.WeakKeyDictionary()
+        )  # By iterator, before it begins: those behind an update, and that of the last.
         self.loader = None  # The probed one (weak); what makes others like it.
         self.kind = self.thread = self.script = None
         self.foreign = 0  # Fetches of other loaders since the last of this one.
         self.iterator = self.fetch = None  # Of this call.
-        # Batches that came since the iterator is watched: the first `unknown` ones had been asked for before, then come those of `indices`.
+        # Batches that came since the iterator is watched: the first `unknown` ones had been asked for before, then come
+        # those of `indices`.
         self.watched, self.received, self.unknown, self.indices = None, 0, 0, []
         self.busy, self.raised = False, None  # In the script; what the loader raised there.
         self.disturbed = False  # The step was about more than a step: an evaluation, another epoch.
@@ -166,7 +175,14 @@ class Probe:
 
     @staticmethod
     def _kind_of(loader):
-        return (id(loader.dataset), loader.batch_size, loader.num_workers, loader.collate_fn, type(loader.sampler), type(loader.batch_sampler))
+        return (
+            id(loader.dataset),
+            loader.batch_size,
+            loader.num_workers,
+            loader.collate_fn,
+            type(loader.sampler),
+            type(loader.batch_sampler),
+        )
 
     def _is_mine(self, iterator):
         loader, mine = iterator._headroom_loader(), self.loader()
@@ -208,8 +224,8 @@ class Probe:
                 return
 
     def _turn(self, level):
-        """Steps as ever, then with the last batch. Yields what the loop gets; returns how many batches are ready as ever, _END where the
-        epoch ended before, None where hardly a step is undisturbed.
+        """Steps as ever, then with the last batch. Yields what the loop gets; returns how many batches are ready as
+        ever, _END where the epoch ended before, None where hardly a step is undisturbed.
 
         level: what the turn before returned; the queue that repeating has filled is drained to it."""
         if isinstance(level, float):
@@ -269,8 +285,8 @@ class Probe:
         return ready / STEPS
 
     def _alone(self, last):
-        """Drains the iterator, and then the same samples from another one. Returns the last batch, which the loop waits for; _END where
-        the epoch ended before. last: what there is must do."""
+        """Drains the iterator, and then the same samples from another one. Returns the last batch, which the loop waits
+        for; _END where the epoch ended before. last: what there is must do."""
         ahead, size = self._ahead(), self._group_size()
         timer = _Groups("loader.probe_alone_us", size)
         first, batch = 0, self._next()
@@ -292,8 +308,10 @@ class Probe:
         if other:
             counter("loader.probe_other_size", other)
         if batch is _END:
-            mark(f"loader.probe gave up: an epoch is too short to measure the loader alone, which takes {ahead + 1 + GROUPS * size} batches")
-        indices = self.indices[max(0, first - self.unknown):][:len(timer.means) * size]
+            mark(
+                f"loader.probe gave up: an epoch is too short to measure the loader alone, which takes {ahead + 1 + GROUPS * size} batches"
+            )
+        indices = self.indices[max(0, first - self.unknown) :][: len(timer.means) * size]
         if indices and first >= self.unknown:
             try:
                 self._again(indices, ahead, size)
@@ -306,12 +324,17 @@ class Probe:
         return batch
 
     def _again(self, indices, ahead, size):
-        """The same samples from a new loader of the same settings, which is as far ahead as the other was when the count began."""
+        """The same samples from a new loader of the same settings, which is as far ahead as the other was when the
+        count began.
+        """
         loader = self.iterator._headroom_loader()
         if loader is None or isinstance(loader.dataset, self.torch.utils.data.IterableDataset):
             mark("loader.probe gave up: a stream cannot be read again")
             return
-        if loader.num_workers > 0 and (ahead + loader.num_workers) * (self.size or (0, 0))[0] > _loader.shared_memory() / 2:
+        if (
+            loader.num_workers > 0
+            and (ahead + loader.num_workers) * (self.size or (0, 0))[0] > _loader.shared_memory() / 2
+        ):
             mark("loader.probe gave up: /dev/shm is too small for a second loader")
             return
         from headroom import data
@@ -386,6 +409,7 @@ class Probe:
             index = original(me())
             indices.append(index)
             return index
+
         iterator._next_index = next_index
 
     def _unwatch(self):

@@ -14,8 +14,12 @@ from headroom import _timer
 SCHEMA = "headroom.timer/1"
 
 # What launchers tell, the nearest to the process first: an mpirun inside a job of Slurm has ranks of its own.
-_RANK_VARIABLES = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
-                   ("SLURM_PROCID", "SLURM_NTASKS"))
+_RANK_VARIABLES = (
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
 
 
 def rank_of(rank: Optional[int]) -> Tuple[int, Optional[int]]:
@@ -31,11 +35,17 @@ def rank_of(rank: Optional[int]) -> Tuple[int, Optional[int]]:
     return (rank or 0, None)
 
 
-def write_json(filename: Union[str, "os.PathLike[str]"], rank: Optional[int], keys: Optional[Dict[str, Any]],
-                gpu_keys: Optional[Dict[str, Any]]) -> str:
+def write_json(
+    filename: Union[str, "os.PathLike[str]"],
+    rank: Optional[int],
+    keys: Optional[Dict[str, Any]],
+    gpu_keys: Optional[Dict[str, Any]],
+) -> str:
     rank, size = rank_of(rank)
     path = os.fspath(filename).replace("{rank}", str(rank))
-    drops = {what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched", "statistics")}
+    drops = {
+        what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched", "statistics")
+    }
     content = {"schema": SCHEMA, "rank": rank, "world_size": size, "keys": keys, "gpu_keys": gpu_keys, "drops": drops}
     # Complete or not there, and never over another.
     handle, draft = tempfile.mkstemp(prefix=".headroom-", dir=os.path.dirname(path) or ".")
@@ -58,8 +68,18 @@ def save(filename: Union[str, "os.PathLike[str]"], rank: Optional[int] = None) -
     for key in _timer.keys():
         stats = _timer.stats(key)
         if stats.count:
-            keys[key] = {"count": stats.count, "total_s": stats.total_s, "self_s": stats.self_s, "min_s": stats.min_s, "mean_s": stats.mean_s,
-                         "p50_s": stats.p50_s, "p90_s": stats.p90_s, "p99_s": stats.p99_s, "max_s": stats.max_s, "stdev_s": stats.stdev_s}
+            keys[key] = {
+                "count": stats.count,
+                "total_s": stats.total_s,
+                "self_s": stats.self_s,
+                "min_s": stats.min_s,
+                "mean_s": stats.mean_s,
+                "p50_s": stats.p50_s,
+                "p90_s": stats.p90_s,
+                "p99_s": stats.p99_s,
+                "max_s": stats.max_s,
+                "stdev_s": stats.stdev_s,
+            }
     return write_json(filename, rank, keys, None)
 
 
@@ -71,10 +91,10 @@ def _spread(values: Iterable[float]) -> Dict[str, float]:
 def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
     """What the ranks of a job say together, from a file each of save() or Timer.save_json().
 
-    Gives a dict (headroom.timer.merged/1): `ranks`, the numbers; `keys`, for each key `count`, `total_s` and `mean_s`, each as
-    {min, mean, max} over the ranks that have it, `ranks`, how many those are, and `slowest_rank`, whose total is the longest;
-    `gpu_keys`, the same by GPU time; `communication_share`, {min, mean, max, of}: the part of the steps that COMM takes, in each
-    rank total(COMM) / total(BATCH, or STEP where there is none), None where no rank has both.
+    Gives a dict (headroom.timer.merged/1): `ranks`, the numbers; `keys`, for each key `count`, `total_s` and `mean_s`,
+    each as {min, mean, max} over the ranks that have it, `ranks`, how many those are, and `slowest_rank`, whose total
+    is the longest; `gpu_keys`, the same by GPU time; `communication_share`, {min, mean, max, of}: the part of the steps
+    that COMM takes, in each rank total(COMM) / total(BATCH, or STEP where there is none), None where no rank has both.
     ValueError: a file is not of that kind, or two are of one rank.
     """
     ranks: Dict[int, Dict[str, Any]] = {}
@@ -90,7 +110,9 @@ def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
             raise ValueError(f"{path}: not a file of headroom.timer.save() ({SCHEMA})")
         rank = content["rank"]
         if rank in ranks:
-            raise ValueError(f"{path} and {names[rank]} are both of rank {rank}; save one file a rank (`{{rank}}` in its name)")
+            raise ValueError(
+                f"{path} and {names[rank]} are both of rank {rank}; save one file a rank (`{{rank}}` in its name)"
+            )
         ranks[rank], names[rank] = content, path
     if not ranks:
         raise ValueError("no files to merge")
@@ -100,15 +122,29 @@ def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
         for rank in sorted(ranks):
             for key, stats in (ranks[rank][block] or {}).items():
                 by_key.setdefault(key, {})[rank] = stats
-        return {key: {**{field: _spread(stats[field] for stats in of.values()) for field in ("count", "total_s", "mean_s")},
-                      "ranks": len(of), "slowest_rank": max(of, key=lambda rank: of[rank]["total_s"])} for key, of in by_key.items()}
+        return {
+            key: {
+                **{field: _spread(stats[field] for stats in of.values()) for field in ("count", "total_s", "mean_s")},
+                "ranks": len(of),
+                "slowest_rank": max(of, key=lambda rank: of[rank]["total_s"]),
+            }
+            for key, of in by_key.items()
+        }
 
     share: Optional[Dict[str, Any]] = None
     for step in ("BATCH", "STEP", "train_batch"):
-        shares = [content["keys"]["COMM"]["total_s"] / content["keys"][step]["total_s"] for content in ranks.values()
-                  if {"COMM", step} <= set(content["keys"] or {}) and content["keys"][step]["total_s"] > 0]
+        shares = [
+            content["keys"]["COMM"]["total_s"] / content["keys"][step]["total_s"]
+            for content in ranks.values()
+            if {"COMM", step} <= set(content["keys"] or {}) and content["keys"][step]["total_s"] > 0
+        ]
         if shares:
             share = {**_spread(shares), "of": step}
             break
-    return {"schema": "headroom.timer.merged/1", "ranks": sorted(ranks), "keys": merged("keys"), "gpu_keys": merged("gpu_keys"),
-            "communication_share": share}
+    return {
+        "schema": "headroom.timer.merged/1",
+        "ranks": sorted(ranks),
+        "keys": merged("keys"),
+        "gpu_keys": merged("gpu_keys"),
+        "communication_share": share,
+    }

@@ -20,9 +20,13 @@ _IDLE_CAUSES = ("host_wait", "kernel_wait", "other")
 def _report_of(what: Summarized) -> Mapping[str, Any]:
     if isinstance(what, Mapping):
         if not str(what.get("schema", "")).startswith(_SCHEMA):
-            raise ValueError("not a report: give what headroom.report() or `headroom report --json` gives, a headroom.Trace or the path of a trace")
+            raise ValueError(
+                "not a report: give what headroom.report() or `headroom report --json` gives, a headroom.Trace or the path of a trace"
+            )
         if len(what["inputs"]) > 1:
-            raise ValueError(f"a report on {len(what['inputs'])} traces: its figures are of several ranks; log the report of one")
+            raise ValueError(
+                f"a report on {len(what['inputs'])} traces: its figures are of several ranks; log the report of one"
+            )
         return what
     if isinstance(what, (str, os.PathLike)):
         import headroom
@@ -36,8 +40,9 @@ def summary(report: Summarized) -> Dict[str, float]:
 
     report: what headroom.report() gives, a headroom.Trace, or the path of a trace.
 
-    The values of a metric's labels stand behind its name: `headroom_step_seconds/p50`, `headroom_gpu_time_seconds/0/busy` (device
-    0), `headroom_finding_share_ratio/data-loading`. Times are seconds, shares are of 1. A figure that is not known is left out.
+    The values of a metric's labels stand behind its name: `headroom_step_seconds/p50`,
+    `headroom_gpu_time_seconds/0/busy` (device 0), `headroom_finding_share_ratio/data-loading`. Times are seconds,
+    shares are of 1. A figure that is not known is left out.
     ValueError: no report, or one on several traces.
     """
     content = _report_of(report)
@@ -45,7 +50,9 @@ def summary(report: Summarized) -> Dict[str, float]:
 
     def put(name: str, value: Optional[float], divisor: float, *labels: Any) -> None:
         if value is not None:
-            out["/".join(["headroom_" + name, *("" if label is None else str(label) for label in labels)])] = value / divisor
+            out["/".join(["headroom_" + name, *("" if label is None else str(label) for label in labels)])] = (
+                value / divisor
+            )
 
     steps = content["steps"]
     put("steps", steps["count"], 1)
@@ -86,20 +93,24 @@ def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], None]
         return lambda metrics: run.log_metrics(metrics, step=step)
     if hasattr(run, "log"):  # A wandb.Run, or the module.
         return lambda metrics: run.log(metrics, step=step)
-    raise TypeError(f"{type(run).__name__} logs nothing that is known here: give a W&B run or the module wandb, the module mlflow, or a "
-                    "SummaryWriter of TensorBoard")
+    raise TypeError(
+        f"{type(run).__name__} logs nothing that is known here: give a W&B run or the module wandb, the module mlflow, or a "
+        "SummaryWriter of TensorBoard"
+    )
 
 
 def log_summary(report: Summarized, run: Any, step: Optional[int] = None) -> Dict[str, float]:
     """Logs the main figures of a report, and gives them: those of summary(), under its names.
 
     report: as of summary().
-    run: Weights & Biases (a run, or the module `wandb`), MLflow (the module `mlflow`), or a TensorBoard `SummaryWriter`.
+    run: Weights & Biases (a run, or the module `wandb`), MLflow (the module `mlflow`), or a TensorBoard
+    `SummaryWriter`.
     step: the training step that the figures are of; None: what `run` takes without one.
 
         headroom.log_summary("trace.json.gz", wandb.run)
 
-    TypeError: `run` is none of these; else as of summary(), and what `run` raises. Nothing is logged where the report fails.
+    TypeError: `run` is none of these; else as of summary(), and what `run` raises. Nothing is logged where the report
+    fails.
     """
     log = _logger(run, step)
     metrics = summary(report)

@@ -24,8 +24,9 @@ class NullableArray(np.ma.MaskedArray):
     """Numbers, masked where they are not recorded: a numpy masked array whose comparisons are plain masks.
 
     `.data` are the numbers as the trace holds them, without a copy, and hold the most negative number (of rows of other
-    tables: the largest) where nothing is recorded; `.mask` is True there. sum(), mean(), max() and arithmetic leave it out,
-    `.compressed()` is the rest, `.filled(0)` replaces it. Where SQL's null would be neither, == and != are both False.
+    tables: the largest) where nothing is recorded; `.mask` is True there. sum(), mean(), max() and arithmetic leave it
+    out, `.compressed()` is the rest, `.filled(0)` replaces it. Where SQL's null would be neither, == and != are both
+    False.
     """
 
     def __eq__(self, other: Any) -> Any:
@@ -67,9 +68,12 @@ class Texts(Sequence[str]):
         return self._engine.texts
 
     @overload
-    def __getitem__(self, index: int) -> str: ...
+    def __getitem__(self, index: int) -> str:
+        ...
+
     @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: slice) -> Sequence[str]:
+        ...
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -103,9 +107,12 @@ class Words(Sequence[str]):
         return len(self._words)
 
     @overload
-    def __getitem__(self, index: int) -> str: ...
+    def __getitem__(self, index: int) -> str:
+        ...
+
     @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: slice) -> Sequence[str]:
+        ...
 
     def __getitem__(self, index: Any) -> Any:
         return self._words[index]
@@ -130,7 +137,8 @@ class TextColumn:
         kernels.name == "ampere_sgemm_128x64_tn"        # a mask
         kernels.name[0], kernels.name.to_numpy()        # str, or None where it is not recorded
 
-    codes: uint8 or uint32, without a copy; columns of text share the texts of the trace, so that equal codes are equal texts
+    codes: uint8 or uint32, without a copy; columns of text share the texts of the trace, so that equal codes are equal
+    texts
     categories: a sequence of str, decoded as they are asked for; what is no UTF-8 is shown as U+FFFD
     """
 
@@ -144,9 +152,12 @@ class TextColumn:
         return len(self.codes)
 
     @overload
-    def __getitem__(self, rows: int) -> str | None: ...
+    def __getitem__(self, rows: int) -> str | None:
+        ...
+
     @overload
-    def __getitem__(self, rows: slice | NDArray[Any]) -> TextColumn: ...
+    def __getitem__(self, rows: slice | NDArray[Any]) -> TextColumn:
+        ...
 
     def __getitem__(self, rows: Any) -> Any:
         """The text of a row, or None; of a slice, a mask or an array of rows, a column."""
@@ -191,7 +202,9 @@ class TextColumn:
         return self._rows_of([code for code in codes if code is not None])
 
     def contains(self, pattern: str | re.Pattern[str]) -> NDArray[np.bool_]:
-        """A mask: rows in whose text Python's regular expression matches anywhere. Each distinct text is searched once."""
+        """A mask: rows in whose text Python's regular expression matches anywhere. Each distinct text is searched
+        once.
+        """
         search = re.compile(pattern).search
         present = self._present()
         return self._rows_of([code for code, text in zip(present, self.categories.take(present)) if search(text)])
@@ -217,9 +230,13 @@ class TextColumn:
 
     def __repr__(self) -> str:
         present = self._present()
-        shown = ", ".join(repr(text if len(text) <= 60 else text[:59] + "…") for text in self.categories.take(present[:4]))
-        return (f"<headroom.TextColumn: {len(self):,} row{'' if len(self) == 1 else 's'}, {len(present):,} "
-                f"text{'' if len(present) == 1 else 's'}{': ' if shown else ''}{shown}{', ...' if len(present) > 4 else ''}>")
+        shown = ", ".join(
+            repr(text if len(text) <= 60 else text[:59] + "…") for text in self.categories.take(present[:4])
+        )
+        return (
+            f"<headroom.TextColumn: {len(self):,} row{'' if len(self) == 1 else 's'}, {len(present):,} "
+            f"text{'' if len(present) == 1 else 's'}{': ' if shown else ''}{shown}{', ...' if len(present) > 4 else ''}>"
+        )
 
     def dense(self) -> tuple[NDArray[np.int32], list[str]]:
         """(codes, texts) of this column alone: codes from 0 without gaps, -1 where there is no text."""
@@ -259,7 +276,9 @@ def pandas() -> Any:
 
 
 def as_pandas(column: Any) -> Any:
-    """What a DataFrame takes for a column: text becomes Categorical, nullable whole numbers Int64 and the like, real ones NaN."""
+    """What a DataFrame takes for a column: text becomes Categorical, nullable whole numbers Int64 and the like, real
+    ones NaN.
+    """
     pd = pandas()
     if isinstance(column, TextColumn):
         codes, texts = column.dense()

@@ -1,12 +1,13 @@
 """Which callback holds the step: each (event, callback) pair timed as a region `callbacks.<Class>.<hook>`.
 
-    with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face Trainer, Keras, skorch, or a list of callbacks
+    with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face Trainer, Keras, skorch, or a list of
+    callbacks
         trainer.fit(model)
     print(timed)                                        # the slowest pair first
 
-The hooks of the callback objects are replaced for as long as it lasts, so order, results and exceptions stay, and a callback is
-still of its class. Hooks that a class only inherits from its framework's base do nothing, and are not timed. Callbacks that are
-added later are not timed either, but for skorch's, which makes its own at fit().
+The hooks of the callback objects are replaced for as long as it lasts, so order, results and exceptions stay, and a
+callback is still of its class. Hooks that a class only inherits from its framework's base do nothing, and are not
+timed. Callbacks that are added later are not timed either, but for skorch's, which makes its own at fit().
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def _scope_name(callback: Any, event: Any) -> Tuple[str, str, str]:
 
 
 class _Pair:
-    """A callback on one event: its region, where the region's statistics stood when it was wrapped, and its longest call."""
+    """A callback on one event: its region, where the region's statistics stood when it was wrapped, and its longest
+    call.
+    """
 
     def __init__(self, region: str) -> None:
         self.scope = _timer.Scope(region)
@@ -105,7 +108,9 @@ class Wrapped:
             return
         self._seen.append(callback)
         for name in hooks if hooks is not None else _hooks_of(callback):
-            self._replace(callback, name, _TimedHook(callback, name, getattr(callback, name), self._pair(callback, name)))
+            self._replace(
+                callback, name, _TimedHook(callback, name, getattr(callback, name), self._pair(callback, name))
+            )
 
     def profile(self) -> List[CallbackTime]:
         """What each pair took while it was wrapped, the longest total first. Pairs that never ran are left out."""
@@ -115,14 +120,21 @@ class Wrapped:
             if count > 0:
                 rows.append((event, callback, count, total, longest))
         whole = sum(row[3] for row in rows)
-        return sorted((CallbackTime(event, callback, count, total, total / count, longest, total / whole if whole > 0 else 0.0)
-                       for event, callback, count, total, longest in rows), key=lambda row: (-row.total_s, row.callback, row.event))
+        return sorted(
+            (
+                CallbackTime(event, callback, count, total, total / count, longest, total / whole if whole > 0 else 0.0)
+                for event, callback, count, total, longest in rows
+            ),
+            key=lambda row: (-row.total_s, row.callback, row.event),
+        )
 
     def __str__(self) -> str:
         lines = [f"{'callback':<32} {'event':<28} {'count':>8} {'total':>12} {'mean':>12} {'share':>8}"]
         for row in self.profile():
-            lines.append(f"{row.callback:<32} {row.event:<28} {row.count:>8} {row.total_s * 1e3:>9.3f} ms {row.mean_s * 1e3:>9.4f} ms "
-                         f"{row.share * 100:>6.1f} %")
+            lines.append(
+                f"{row.callback:<32} {row.event:<28} {row.count:>8} {row.total_s * 1e3:>9.3f} ms {row.mean_s * 1e3:>9.4f} ms "
+                f"{row.share * 100:>6.1f} %"
+            )
         return "\n".join(lines)
 
     def close(self) -> None:
@@ -183,7 +195,9 @@ def _hooks_of(callback: Any) -> List[str]:
 def _callbacks_of(target: Any) -> Optional[List[Any]]:
     """The callback objects of what frameworks have: a list, or what holds one."""
     if isinstance(target, (list, tuple)):
-        return [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in target]  # skorch has (name, callback).
+        return [
+            pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in target
+        ]  # skorch has (name, callback).
     handler = getattr(target, "callback_handler", None)  # Hugging Face's Trainer.
     if handler is not None:
         return list(handler.callbacks)
@@ -196,8 +210,8 @@ def _callbacks_of(target: Any) -> Optional[List[Any]]:
 def wrap(target: Any, hooks: Optional[Iterable[str]] = None) -> Wrapped:
     """Times the callbacks of `target` until the result is closed.
 
-    target: a trainer (Lightning, Hugging Face, skorch), a Keras CallbackList, a list of callbacks, or one callback. hooks: the
-    methods to time; None: on_*, before_* and after_*. TypeError: there is no hook to time.
+    target: a trainer (Lightning, Hugging Face, skorch), a Keras CallbackList, a list of callbacks, or one callback.
+    hooks: the methods to time; None: on_*, before_* and after_*. TypeError: there is no hook to time.
     """
     wrapped = Wrapped()
     names = list(hooks) if hooks is not None else None
@@ -208,7 +222,9 @@ def wrap(target: Any, hooks: Optional[Iterable[str]] = None) -> Wrapped:
     for callback in [target] if callbacks is None else callbacks:
         wrapped.add(callback, names)
     if callbacks is None and not wrapped._pairs:
-        raise TypeError(f"{type(target).__name__} has no callbacks and no hooks ({'*, '.join(_HOOKS)}*); name its hooks with hooks=[...]")
+        raise TypeError(
+            f"{type(target).__name__} has no callbacks and no hooks ({'*, '.join(_HOOKS)}*); name its hooks with hooks=[...]"
+        )
     return wrapped
 
 
@@ -222,4 +238,5 @@ def wrap_runner(run: Callable[..., Any]) -> Tuple[Callable[..., Any], Wrapped]:
     @functools.wraps(run)
     def timed(event: Any, callback: Any, *args: Any, **kwargs: Any) -> Any:
         return wrapped._pair(callback, event).call(run, (event, callback, *args), kwargs)
+
     return timed, wrapped

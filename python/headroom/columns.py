@@ -36,7 +36,8 @@ class Task(NamedTuple):
 
 
 class Tasks:
-    """The recorded tasks, in an order in which each comes behind all that it waits for. A task is known by its row here.
+    """The recorded tasks, in an order in which each comes behind all that it waits for. A task is known by its row
+    here.
 
     A task is a call of the GPU's API ("call"), the place where a blocking call returns ("return"), or what the GPU runs
     ("gpu"): never a wait, for waits are edges.
@@ -72,12 +73,16 @@ class Tasks:
 
     @cached_property
     def duration_ns(self) -> np.ndarray:
-        """int64: as recorded, without what it waited. A view. With the edits and without the profiler: Graph.durations_ns()."""
+        """int64: as recorded, without what it waited. A view. With the edits and without the profiler:
+        Graph.durations_ns().
+        """
         return self._recording.task_column("duration_ns")
 
     @cached_property
     def step(self) -> np.ndarray:
-        """int64: the step in which it was called or launched, by the trace's own number, as in report/1; -1: none. A view."""
+        """int64: the step in which it was called or launched, by the trace's own number, as in report/1; -1: none. A
+        view.
+        """
         return self._recording.task_column("step")
 
     @cached_property
@@ -92,7 +97,9 @@ class Tasks:
 
     @cached_property
     def phase(self) -> np.ndarray:
-        """str: "forward", "backward", "optimizer", "host_to_device", "communication", "data_wait", "callback" or "other"."""
+        """str: "forward", "backward", "optimizer", "host_to_device", "communication", "data_wait", "callback" or
+        "other".
+        """
         return self._recording.task_column("phase")
 
     @cached_property
@@ -122,7 +129,9 @@ class Tasks:
 
 
 class Edges:
-    """What keeps tasks from starting earlier, as recorded: `to_task` starts no earlier than `lag_ns` behind `from_task`."""
+    """What keeps tasks from starting earlier, as recorded: `to_task` starts no earlier than `lag_ns` behind
+    `from_task`.
+    """
 
     def __init__(self, recording: _engine.Recording) -> None:
         self._recording = recording
@@ -167,7 +176,9 @@ class Edges:
 
 
 class Gradients:
-    """The gradients of each recorded step in order of readiness, as communication needs them; empty where no shapes tell."""
+    """The gradients of each recorded step in order of readiness, as communication needs them; empty where no shapes
+    tell.
+    """
 
     def __init__(self, recording: _engine.Recording) -> None:
         self._recording = recording

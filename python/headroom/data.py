@@ -1,13 +1,14 @@
-"""Benchmarks of a data container and its encodings, before any training: how long is one sample, which stage, how many workers.
+"""Benchmarks of a data container and its encodings, before any training: how long is one sample, which stage, how many
+workers.
 
     headroom data bench train:make_loader           # from the shell; make_loader() returns a DataLoader, or a dataset
 
     result = headroom.data.bench(loader, workers=(0, 2, 4))
     print(headroom.data.to_text(result))
 
-Two steps, as one does by hand: samples one after the other in this process (cold, then warm, stage by stage, and collation), and the
-whole loader drained with k workers. Nothing is trained. Times are seconds in the result; intervals are 95 % of the mean, by
-the means of 10 batches of consecutive values, since neighbours are not independent.
+Two steps, as one does by hand: samples one after the other in this process (cold, then warm, stage by stage, and
+collation), and the whole loader drained with k workers. Nothing is trained. Times are seconds in the result; intervals
+are 95 % of the mean, by the means of 10 batches of consecutive values, since neighbours are not independent.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ class DataError(Exception):
 
 
 def interval(values: Sequence[float]) -> Dict[str, Any]:
-    """Mean of values with its interval: {"mean", "low", "high", "median", "count"}; low and high None with fewer than 20."""
+    """Mean of values with its interval: {"mean", "low", "high", "median", "count"}; low and high None with fewer than
+    20.
+    """
     count, mean = len(values), statistics.fmean(values)
     row = {"mean": mean, "low": None, "high": None, "median": statistics.median(values), "count": count}
     if count >= 2 * BATCHES:
         each = count // BATCHES
-        means = [statistics.fmean(values[i * each:(i + 1) * each]) for i in range(BATCHES)]
+        means = [statistics.fmean(values[i * each : (i + 1) * each]) for i in range(BATCHES)]
         half = STUDENT * statistics.stdev(means) / math.sqrt(BATCHES)
         row["low"], row["high"] = max(0.0, mean - half), mean + half
     return row
@@ -110,7 +113,9 @@ def _load(dataset: Any, index: int) -> Any:
 class _Samples:
     """Times samples of a dataset and its stages in this process."""
 
-    def __init__(self, torch: Any, dataset: Any, collate: Optional[Callable[[List[Any]], Any]], batch_size: int) -> None:
+    def __init__(
+        self, torch: Any, dataset: Any, collate: Optional[Callable[[List[Any]], Any]], batch_size: int
+    ) -> None:
         self.torch, self.dataset, self.collate, self.batch_size = torch, dataset, collate, batch_size
         self.whole: List[float] = []
         self.stages: Dict[str, List[float]] = {}
@@ -152,8 +157,8 @@ def _self_seconds(key: str) -> float:
 
 
 def _cold(dataset: Any, indices: Sequence[int], seconds: float) -> Optional[Dict[str, Any]]:
-    """Samples whose files were dropped from the page cache. None where that cannot be done or told: no files are seen to be opened (a
-    library opens them, or there are none), or storage was not asked."""
+    """Samples whose files were dropped from the page cache. None where that cannot be done or told: no files are seen
+    to be opened (a library opens them, or there are none), or storage was not asked."""
     times, read, begin = [], 0, time.perf_counter()
     for index in indices:
         if time.perf_counter() - begin > seconds and len(times) >= FEWEST_SAMPLES:
@@ -172,11 +177,15 @@ def _cold(dataset: Any, indices: Sequence[int], seconds: float) -> Optional[Dict
             return None
         read += after > before
     # Files of some file systems stay where they are.
-    return {**interval(times), "read_from_storage_share": read / len(times)} if times and read * 2 >= len(times) else None
+    return (
+        {**interval(times), "read_from_storage_share": read / len(times)} if times and read * 2 >= len(times) else None
+    )
 
 
 def _storage(cold: Optional[Dict[str, Any]], warm: Dict[str, Any]) -> Optional[Dict[str, Any]]:
-    """What reading from storage takes of a sample. A difference within three standard errors is none: then it is an upper limit."""
+    """What reading from storage takes of a sample. A difference within three standard errors is none: then it is an
+    upper limit.
+    """
     if cold is None or cold["low"] is None or warm["low"] is None:
         return None
     error = math.hypot(*((row["high"] - row["mean"]) / STUDENT for row in (cold, warm)))
@@ -191,7 +200,9 @@ def _storage(cold: Optional[Dict[str, Any]], warm: Dict[str, Any]) -> Optional[D
 
 def _settings(loader: Any, workers: int) -> Dict[str, Any]:
     """Of a loader like this one but for the number of workers, without what chooses the samples."""
-    keep = {name: getattr(loader, name) for name in ("collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator")}
+    keep = {
+        name: getattr(loader, name) for name in ("collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator")
+    }
     keep["num_workers"] = workers
     if workers == 0:
         keep["timeout"] = 0
@@ -213,7 +224,9 @@ def _with_workers(torch: Any, loader: Any, workers: int) -> Any:
 
 
 def of_samples(torch: Any, loader: Any, indices: Sequence[Any]) -> Any:
-    """The same loader of a map-style dataset, over these batches alone: a list of indices each, or one where the loader makes no batches."""
+    """The same loader of a map-style dataset, over these batches alone: a list of indices each, or one where the loader
+    makes no batches.
+    """
     keep = _settings(loader, loader.num_workers)
     if loader.batch_sampler is not None:
         keep["batch_sampler"] = indices
@@ -243,9 +256,11 @@ def _drain(torch: Any, loader: Any, workers: int, seconds: float) -> Dict[str, A
     if times and sum(times) > 0:
         per_batch = interval(times)
         samples = sum(sizes) / len(sizes)
-        row["samples_per_s"] = {"mean": samples / per_batch["mean"],
-                                "low": None if per_batch["high"] is None else samples / per_batch["high"],
-                                "high": samples / per_batch["low"] if per_batch["low"] else None}
+        row["samples_per_s"] = {
+            "mean": samples / per_batch["mean"],
+            "low": None if per_batch["high"] is None else samples / per_batch["high"],
+            "high": samples / per_batch["low"] if per_batch["low"] else None,
+        }
         row["batch_s"] = per_batch
     return row
 
@@ -263,16 +278,20 @@ def _samples_of(batch: Any) -> int:
 def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3.0, seed: int = 0) -> Dict[str, Any]:
     """Measures a DataLoader or a dataset (or a function without arguments that returns one).
 
-    workers: numbers of workers to drain the whole loader with, `seconds` each; a dataset is drained in batches of 32. Raises DataError
-    where a sample raises, with its index and stage, and where there is no data. The returned dict is headroom.data-bench/1
-    (docs/data.md).
+    workers: numbers of workers to drain the whole loader with, `seconds` each; a dataset is drained in batches of 32.
+    Raises DataError where a sample raises, with its index and stage, and where there is no data. The returned dict is
+    headroom.data-bench/1 (docs/data.md).
     """
     import torch
 
     data = torch.utils.data
-    if isinstance(source, type) or (callable(source) and not isinstance(source, data.DataLoader) and not hasattr(source, "__getitem__")):
+    if isinstance(source, type) or (
+        callable(source) and not isinstance(source, data.DataLoader) and not hasattr(source, "__getitem__")
+    ):
         source = source()
-    if not isinstance(source, (data.DataLoader, data.IterableDataset)) and not (hasattr(source, "__getitem__") and hasattr(source, "__len__")):
+    if not isinstance(source, (data.DataLoader, data.IterableDataset)) and not (
+        hasattr(source, "__getitem__") and hasattr(source, "__len__")
+    ):
         raise DataError(f"a DataLoader or a dataset is wanted, not {type(source).__name__}")
     loader = source if isinstance(source, data.DataLoader) else data.DataLoader(source, batch_size=32)
     dataset = loader.dataset
@@ -280,8 +299,16 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
     is_stream = isinstance(dataset, data.IterableDataset)
     if not is_stream and len(dataset) == 0:
         raise DataError("the dataset is empty: it has no sample to measure")
-    result: Dict[str, Any] = {"schema": SCHEMA, "cpus": len(os.sched_getaffinity(0)), "cold_sample_s": None, "sample_s": None, "storage": None,
-                              "stages": [], "collate_s": None, "loaders": []}
+    result: Dict[str, Any] = {
+        "schema": SCHEMA,
+        "cpus": len(os.sched_getaffinity(0)),
+        "cold_sample_s": None,
+        "sample_s": None,
+        "storage": None,
+        "stages": [],
+        "collate_s": None,
+        "loaders": [],
+    }
     if not is_stream:
         choose = random.Random(seed)
         indices = [choose.randrange(len(dataset)) for _ in range(4096)]
@@ -296,8 +323,10 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
         rows = {key: interval(times) for key, times in samples.stages.items()}
         if samples.collations:
             result["collate_s"] = {**interval(samples.collations), "batch_size": loader.batch_size}
-    result["stages"] = [{"name": key.partition("::")[2], "sample_s": row, "share": row["mean"] / result["sample_s"]["mean"]}
-                        for key, row in sorted(rows.items(), key=lambda item: -item[1]["mean"])]
+    result["stages"] = [
+        {"name": key.partition("::")[2], "sample_s": row, "share": row["mean"] / result["sample_s"]["mean"]}
+        for key, row in sorted(rows.items(), key=lambda item: -item[1]["mean"])
+    ]
     for count in workers:
         try:
             result["loaders"].append(_drain(torch, loader, count, seconds))
@@ -345,18 +374,24 @@ def to_text(result: Dict[str, Any]) -> str:
     if result["sample_s"] is not None:
         cold = result["cold_sample_s"]
         lines.append("One sample, in this process                  mean  (95 % interval)")
-        lines.append(f"  files not in memory      {_ms(cold) if cold else 'not known: no file was seen to be read from storage'}")
+        lines.append(
+            f"  files not in memory      {_ms(cold) if cold else 'not known: no file was seen to be read from storage'}"
+        )
         lines.append(f"  files in memory          {_ms(result['sample_s'])}  {result['sample_s']['count']} samples")
         storage = result["storage"]
         if storage is not None:
-            lines.append(f"  reading from storage     {storage['sample_s'] * 1e3:9.3f} ms  "
-                         + ("the difference" if storage["is_clear"] else "at most: no clear difference"))
+            lines.append(
+                f"  reading from storage     {storage['sample_s'] * 1e3:9.3f} ms  "
+                + ("the difference" if storage["is_clear"] else "at most: no clear difference")
+            )
         for stage in result["stages"]:
             lines.append(f"    {stage['name'][:22]:<22} {_ms(stage['sample_s'])}  {stage['share'] * 100:.1f} %")
         known = sum(stage["share"] for stage in result["stages"])
         if result["stages"]:
-            lines.append(f"    {'(the dataset itself)':<22} {result['sample_s']['mean'] * 1e3 * max(0.0, 1 - known):9.3f} ms  "
-                         f"{max(0.0, 1 - known) * 100:.1f} %")
+            lines.append(
+                f"    {'(the dataset itself)':<22} {result['sample_s']['mean'] * 1e3 * max(0.0, 1 - known):9.3f} ms  "
+                f"{max(0.0, 1 - known) * 100:.1f} %"
+            )
         collate = result["collate_s"]
         if collate is not None:
             what = "collate a sample" if collate["batch_size"] is None else f"collate {collate['batch_size']} of them"
@@ -367,11 +402,15 @@ def to_text(result: Dict[str, Any]) -> str:
     for row in result["loaders"]:
         rate = row["samples_per_s"]
         if rate is None:
-            lines.append(f"  {_workers(row)}   too few batches to tell: the data ended within those that warm up, or soon after")
+            lines.append(
+                f"  {_workers(row)}   too few batches to tell: the data ended within those that warm up, or soon after"
+            )
             continue
         bounds = "" if rate["low"] is None or rate["high"] is None else f"({rate['low']:.4g} to {rate['high']:.4g})"
         mark = "  most" if rate["mean"] == best else ""
-        lines.append(f"  {_workers(row)}      {rate['mean']:18.4g}  {bounds:<22}{row['first_batch'] * 1e3:7.0f} ms{mark}")
+        lines.append(
+            f"  {_workers(row)}      {rate['mean']:18.4g}  {bounds:<22}{row['first_batch'] * 1e3:7.0f} ms{mark}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -380,7 +419,9 @@ def _find(name: str) -> Any:
 
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
-        raise SystemExit(f"headroom data bench: {name}: say MODULE:FUNCTION, of a function that returns a DataLoader or a dataset")
+        raise SystemExit(
+            f"headroom data bench: {name}: say MODULE:FUNCTION, of a function that returns a DataLoader or a dataset"
+        )
     sys.path.insert(0, os.getcwd())
     try:
         found = importlib.import_module(module_name)

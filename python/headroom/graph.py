@@ -24,30 +24,45 @@ class Graph:
         graph.select(kernel="gemm").scale(1 / 3)
         graph.replay().step_ms
 
-    The recorded job never changes: edits lie on top of it, add up in the order in which they are made, and go with reset().
-    copy() makes a second graph of the same job, for the price of its edits. Durations are those that the job has without
-    its profiler (docs/engine.md), so an unedited graph replays in `step_ms`, not in `recorded_step_ms`. One graph is edited by
-    one thread at a time; copies in several threads replay side by side.
+    The recorded job never changes: edits lie on top of it, add up in the order in which they are made, and go with
+    reset(). copy() makes a second graph of the same job, for the price of its edits. Durations are those that the job
+    has without its profiler (docs/engine.md), so an unedited graph replays in `step_ms`, not in `recorded_step_ms`. One
+    graph is edited by one thread at a time; copies in several threads replay side by side.
 
     trace: a path, or what headroom.load() gave
-    steps: first and last step by number, both included; step_marker: range that begins each step, where the trace has no
-    ProfilerStep
+    steps: first and last step by number, both included; step_marker: range that begins each step, where the trace has
+    no ProfilerStep
     measured_step_ms: true time of a step without a profiler, if known: the host is taken to the speed that explains it
     calibration: a file of `headroom calibrate --host`
     local_state: whether what this machine keeps counts: its own calibration, and scores of earlier forecasts
     """
 
-    def __init__(self, trace: Union[Path, Trace], *, steps: tuple[int, int] | None = None, step_marker: str = "",
-                 measured_step_ms: float | None = None, calibration: Path = "", local_state: bool = True) -> None:
+    def __init__(
+        self,
+        trace: Union[Path, Trace],
+        *,
+        steps: tuple[int, int] | None = None,
+        step_marker: str = "",
+        measured_step_ms: float | None = None,
+        calibration: Path = "",
+        local_state: bool = True,
+    ) -> None:
         if not isinstance(trace, Trace):
             trace = Trace(trace)
         self._path = trace.path
-        self._recording = record(trace, steps=steps, step_marker=step_marker, measured_step_ms=measured_step_ms,
-                                 calibration=calibration, local_state=local_state)
+        self._recording = record(
+            trace,
+            steps=steps,
+            step_marker=step_marker,
+            measured_step_ms=measured_step_ms,
+            calibration=calibration,
+            local_state=local_state,
+        )
         self._edits = _engine.EditableGraph(self._recording)
         self._tasks, self._edges, self._gradients = (table(self._recording) for table in (Tasks, Edges, Gradients))
 
-    # --- the job as recorded ---------------------------------------------------------------------------------------------
+    # --- the job as recorded
+    # ---------------------------------------------------------------------------------------------
 
     @property
     def step_ms(self) -> float:
@@ -84,24 +99,44 @@ class Graph:
         """Columns of the gradients."""
         return self._gradients
 
-    # --- edits -----------------------------------------------------------------------------------------------------------
+    # --- edits
+    # -----------------------------------------------------------------------------------------------------------
 
-    def select(self, *, kernel: str | None = None, operator: str | None = None, layer: str | None = None,
-               phase: str | None = None, family: str | None = None, stream: int | None = None, device: int | None = None,
-               step: int | None = None, where: Predicate | np.ndarray | None = None) -> Selection:
+    def select(
+        self,
+        *,
+        kernel: str | None = None,
+        operator: str | None = None,
+        layer: str | None = None,
+        phase: str | None = None,
+        family: str | None = None,
+        stream: int | None = None,
+        device: int | None = None,
+        step: int | None = None,
+        where: Predicate | np.ndarray | None = None,
+    ) -> Selection:
         """GPU tasks that meet all criteria given, with the host work that belongs to them.
 
-        kernel, operator, layer: regular expressions (RE2), which match anywhere in a name: of the GPU task, of an operator
-        around its launch at any depth, of the innermost layer
+        kernel, operator, layer: regular expressions (RE2), which match anywhere in a name: of the GPU task, of an
+        operator around its launch at any depth, of the innermost layer
         phase, family, stream, device, step: exactly, as in the columns of `tasks`
         where: an array of bool with a value for each task of `tasks`, or a function of a Task
 
-        The host work, which scale_host() and remove_waits() are about, is that of the operators that meet the criteria and of
-        all that happens inside them, whether or not they launch anything. With a criterion that only a GPU task can meet
-        (kernel, family, stream, device, step, where), it is that of the innermost operators that launched the tasks.
+        The host work, which scale_host() and remove_waits() are about, is that of the operators that meet the criteria
+        and of all that happens inside them, whether or not they launch anything. With a criterion that only a GPU task
+        can meet (kernel, family, stream, device, step, where), it is that of the innermost operators that launched the
+        tasks.
         """
-        criteria: dict[str, Any] = dict(kernel=kernel, operator=operator, layer=layer, phase=phase, family=family,
-                                        stream=stream, device=device, step=step)
+        criteria: dict[str, Any] = dict(
+            kernel=kernel,
+            operator=operator,
+            layer=layer,
+            phase=phase,
+            family=family,
+            stream=stream,
+            device=device,
+            step=step,
+        )
         if callable(where):
             mask = np.zeros(len(self.tasks), bool)
             for task in self._edits.select(**criteria, where=None).tasks:
@@ -117,7 +152,8 @@ class Graph:
         return self.select().remove_waits()
 
     def channel(self, name: str, policy: str = "fifo") -> Channel:
-        """A resource beside the recorded streams, such as a network: the one of that name, with this policy from now on.
+        """A resource beside the recorded streams, such as a network: the one of that name, with this policy from now
+        on.
 
         It runs one transfer at a time, and none is broken off. policy: "fifo", the one that was ready first goes first;
         "priority", the one of the lowest number.
@@ -126,8 +162,9 @@ class Graph:
         return Channel(self, name)
 
     def apply(self, scenario: str) -> str:
-        """Makes a scenario of `headroom whatif` one of the edits, and returns its remarks. Raises DoesNotApply where the trace
-        lacks what it needs; the edits are then as before. Parts of "A+B" are applied in the catalogue's order."""
+        """Makes a scenario of `headroom whatif` one of the edits, and returns its remarks. Raises DoesNotApply where
+        the trace lacks what it needs; the edits are then as before. Parts of "A+B" are applied in the catalogue's
+        order."""
         return self._edits.apply(scenario)
 
     @property
@@ -147,7 +184,8 @@ class Graph:
         twin._edits = self._edits.copy()
         return twin
 
-    # --- answers ---------------------------------------------------------------------------------------------------------
+    # --- answers
+    # ---------------------------------------------------------------------------------------------------------
 
     def replay(self) -> Replay:
         """When everything happens with the edits made so far."""
@@ -158,7 +196,9 @@ class Graph:
         return self._edits.durations_ns()
 
     def work_before_ns(self) -> np.ndarray:
-        """int64, by task: the host's work before a call, without the profiler and with the edits; 0 for all but calls. A copy."""
+        """int64, by task: the host's work before a call, without the profiler and with the edits; 0 for all but calls.
+        A copy.
+        """
         return self._edits.work_before_ns()
 
     def whatif(self, scenario: str) -> dict[str, Any]:
@@ -167,13 +207,15 @@ class Graph:
         return json.loads(self._recording.whatif_json([scenario]))["scenarios"][0]
 
     def __repr__(self) -> str:
-        return (f"<headroom.Graph of {self._path}: {self.steps} steps of {self.step_ms:.2f} ms "
-                f"({self.recorded_step_ms:.2f} ms as recorded), {len(self.tasks)} tasks>")
+        return (
+            f"<headroom.Graph of {self._path}: {self.steps} steps of {self.step_ms:.2f} ms "
+            f"({self.recorded_step_ms:.2f} ms as recorded), {len(self.tasks)} tasks>"
+        )
 
 
 class Selection:
-    """Tasks of a graph. Edits change the graph at once and return the selection, so that they can be chained. An edit of a
-    selection that holds nothing to edit changes nothing, and warns (UserWarning)."""
+    """Tasks of a graph. Edits change the graph at once and return the selection, so that they can be chained. An edit
+    of a selection that holds nothing to edit changes nothing, and warns (UserWarning)."""
 
     def __init__(self, graph: Graph, selected: _engine.Selected, text: str) -> None:
         self._edits = graph._edits
@@ -185,7 +227,9 @@ class Selection:
         if len(self.indices) or host and self._selected.has_host:
             return
         what = "operator" if host else "GPU task"
-        warnings.warn(f"{edit}() changes nothing: no {what} of the recorded steps matches {self._text}", UserWarning, stacklevel=3)
+        warnings.warn(
+            f"{edit}() changes nothing: no {what} of the recorded steps matches {self._text}", UserWarning, stacklevel=3
+        )
 
     def __len__(self) -> int:
         """How many GPU tasks."""
@@ -230,19 +274,21 @@ class Selection:
         """Calls in the selected host work no longer wait for the GPU. Returns how many did."""
         return self._edits.remove_waits(self._selected)
 
-    def insert_before(self, duration_us: float, *, host_us: float | None = None,
-                      launch_us: float | None = None) -> np.ndarray:
+    def insert_before(
+        self, duration_us: float, *, host_us: float | None = None, launch_us: float | None = None
+    ) -> np.ndarray:
         """A kernel just before each GPU task on its stream, with a launch just before that one's launch.
 
-        host_us, launch_us: the host's work before the launch, and the launch; what an operator takes that launches one small
-        kernel, if not given. Returns the new tasks' numbers (int64), which continue those of `graph.tasks`.
+        host_us, launch_us: the host's work before the launch, and the launch; what an operator takes that launches one
+        small kernel, if not given. Returns the new tasks' numbers (int64), which continue those of `graph.tasks`.
         """
         inserted = self._edits.insert_before(self._selected, duration_us, host_us, launch_us)
         self._warn_if_empty("insert_before")
         return inserted
 
-    def insert_after(self, duration_us: float, *, host_us: float | None = None,
-                     launch_us: float | None = None) -> np.ndarray:
+    def insert_after(
+        self, duration_us: float, *, host_us: float | None = None, launch_us: float | None = None
+    ) -> np.ndarray:
         """A kernel just behind each GPU task on its stream: insert_before() of the next task there."""
         inserted = self._edits.insert_after(self._selected, duration_us, host_us, launch_us)
         self._warn_if_empty("insert_after")
@@ -263,13 +309,19 @@ class Channel:
         """How many transfers are on it."""
         return self._edits.channel_tasks(self.name)
 
-    def insert(self, duration_us: float, *, after: Union[int, Sequence[int]] = (), before: Union[int, Sequence[int]] = (),
-               priority: int = 0) -> int:
+    def insert(
+        self,
+        duration_us: float,
+        *,
+        after: Union[int, Sequence[int]] = (),
+        before: Union[int, Sequence[int]] = (),
+        priority: int = 0,
+    ) -> int:
         """One transfer. Returns its number, for `after` of others and for the times of a replay.
 
         after: tasks that must have ended: rows of `graph.tasks`, or numbers of what was inserted before
-        before: rows of `graph.tasks` that wait for it. One that comes no later than a task of `after` in `graph.tasks` is that of
-        the next run through the recorded steps: a forward task that follows the last step.
+        before: rows of `graph.tasks` that wait for it. One that comes no later than a task of `after` in `graph.tasks`
+        is that of the next run through the recorded steps: a forward task that follows the last step.
         priority: the lowest goes first where the policy is "priority"
         """
         return self._edits.insert_transfer(self.name, duration_us, priority, _numbers(after), _numbers(before))
@@ -294,8 +346,8 @@ class Channel:
 
 
 class CriticalPath(NamedTuple):
-    """The chain that makes a step as long as it is, in order of time, through one run over the recorded steps. All columns
-    have one length; `lag_ns` and `ran_ns` add up to that run."""
+    """The chain that makes a step as long as it is, in order of time, through one run over the recorded steps. All
+    columns have one length; `lag_ns` and `ran_ns` add up to that run."""
 
     task: np.ndarray
     """int64: row of `graph.tasks`, or number of an inserted task; -1: the launch of an inserted kernel."""
@@ -331,8 +383,8 @@ class Replay:
 
     @property
     def starts_ns(self) -> np.ndarray:
-        """int64, by task: of the last run through the steps, from its first moment. Inserted tasks follow the recorded ones,
-        by number; -1 for one that was taken away again."""
+        """int64, by task: of the last run through the steps, from its first moment. Inserted tasks follow the recorded
+        ones, by number; -1 for one that was taken away again."""
         return self._result.starts_ns()
 
     @property
@@ -342,8 +394,12 @@ class Replay:
 
     def critical_path(self) -> CriticalPath:
         """What the step waits for, moment by moment."""
-        return CriticalPath(self._result.path_tasks(), self._result.path_edges(), self._result.path_lags_ns(),
-                            self._result.path_runs_ns())
+        return CriticalPath(
+            self._result.path_tasks(),
+            self._result.path_edges(),
+            self._result.path_lags_ns(),
+            self._result.path_runs_ns(),
+        )
 
     def __repr__(self) -> str:
         return f"<headroom.Replay: {self.step_ms:.3f} ms a step>"

@@ -22,8 +22,8 @@ class QueryResult:
         result["ns"]                        # a column: int64
         result.to_pandas()
 
-    A column of whole numbers is int64, of numbers float64 (NullableArray where there are nulls), any other an array of objects:
-    str, bytes, int, float, None.
+    A column of whole numbers is int64, of numbers float64 (NullableArray where there are nulls), any other an array of
+    objects: str, bytes, int, float, None.
     """
 
     def __init__(self, rows: _engine.QueryRows) -> None:
@@ -40,17 +40,24 @@ class QueryResult:
         return self._rows.rows
 
     @overload
-    def __getitem__(self, index: int) -> tuple[Any, ...]: ...
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        ...
+
     @overload
-    def __getitem__(self, index: slice) -> list[tuple[Any, ...]]: ...
+    def __getitem__(self, index: slice) -> list[tuple[Any, ...]]:
+        ...
+
     @overload
-    def __getitem__(self, index: str) -> np.ndarray: ...
+    def __getitem__(self, index: str) -> np.ndarray:
+        ...
 
     def __getitem__(self, index: Any) -> Any:
         """A row by its number, rows by a slice, a column by its name."""
         if isinstance(index, str):
             if self._names.count(index) != 1:
-                raise KeyError(f"{self._names.count(index) or 'no'} columns are named {index!r}; there are {', '.join(self._names)}")
+                raise KeyError(
+                    f"{self._names.count(index) or 'no'} columns are named {index!r}; there are {', '.join(self._names)}"
+                )
             return self._column(self._names.index(index))
         if isinstance(index, slice):
             return self._tuples(index)
@@ -65,7 +72,9 @@ class QueryResult:
     def to_pandas(self) -> Any:
         """A DataFrame of its own. Whole numbers with nulls are Int64."""
         pd = pandas()
-        frame = pd.DataFrame({i: as_pandas(self._column(i)) for i in range(len(self._names))}, index=pd.RangeIndex(len(self)))
+        frame = pd.DataFrame(
+            {i: as_pandas(self._column(i)) for i in range(len(self._names))}, index=pd.RangeIndex(len(self))
+        )
         frame.columns = list(self._names)  # SQL may give two the same.
         return frame
 

@@ -12,7 +12,15 @@ from headroom.arrays import NO_TEXT, TextColumn, Texts, Words, as_pandas, nullab
 if TYPE_CHECKING:
     import headroom._engine as _engine
 
-_TYPES = {"int64": "int64", "int32": "int32", "real": "float64", "string": "text", "row": "uint32", "label": "text", "flag": "bool"}
+_TYPES = {
+    "int64": "int64",
+    "int32": "int32",
+    "real": "float64",
+    "string": "text",
+    "row": "uint32",
+    "label": "text",
+    "flag": "bool",
+}
 _ID: _engine.ColumnSchema = ("id", "row", "", False, "", [], "Number of the row.")
 
 
@@ -43,15 +51,18 @@ class Table:
         tasks.name == "vectorized_add"              # TextColumn: a mask
         tasks.to_pandas()
 
-    A column keeps the trace alive, also when nothing else does. Attributes are columns but for `columns` and `to_pandas`.
+    A column keeps the trace alive, also when nothing else does. Attributes are columns but for `columns` and
+    `to_pandas`.
     """
 
     def __init__(self, engine: _engine.Trace, texts: Texts, index: int, schema: _engine.TableSchema) -> None:
         self._engine, self._texts, self._index = engine, texts, index
         self._name, self._sentence, self._computed, self._rows, columns = schema
         self._kinds = {name: (place, kind) for place, (name, kind, *_) in enumerate(columns)}
-        self._columns = {name: Column(name, _TYPES[kind], unit, null, refers, tuple(word for word in words if word), sentence)
-                         for name, kind, unit, null, refers, words, sentence in (_ID, *columns)}
+        self._columns = {
+            name: Column(name, _TYPES[kind], unit, null, refers, tuple(word for word in words if word), sentence)
+            for name, kind, unit, null, refers, words, sentence in (_ID, *columns)
+        }
         self._words = {name: Words(words) for name, _, _, _, _, words, _ in columns if words}
         self._made: dict[str, Any] = {}
 
@@ -85,6 +96,7 @@ class Table:
         return self._made[name]
 
     if not TYPE_CHECKING:  # Which columns there are is in _table_columns.pyi.
+
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
@@ -96,17 +108,35 @@ class Table:
         return sorted({*super().__dir__(), *(name for name in self._columns if name.isidentifier())})
 
     def to_pandas(self, columns: Iterable[str] | None = None) -> Any:
-        """A DataFrame of its own, with `id` as the index; of some columns where they are named. Text is Categorical, whole
-        numbers that can be null are Int64, Int32 or UInt32."""
+        """A DataFrame of its own, with `id` as the index; of some columns where they are named. Text is Categorical,
+        whole numbers that can be null are Int64, Int32 or UInt32."""
         pd = pandas()
-        names = [name for name in self if name != "id"] if columns is None else [columns] if isinstance(columns, str) else list(columns)
+        names = (
+            [name for name in self if name != "id"]
+            if columns is None
+            else [columns]
+            if isinstance(columns, str)
+            else list(columns)
+        )
         return pd.DataFrame({name: as_pandas(self[name]) for name in names}, index=pd.RangeIndex(len(self), name="id"))
 
     def __repr__(self) -> str:
         head = f"<headroom.Table {self._name}: {self._said()}. {self._sentence}"
-        width, types = max(map(len, self._columns)), {c.name: f"{c.type}, null" if c.nullable else c.type for c in self._columns.values()}
-        return "\n".join([head, *(f"  {c.name:{width}}  {types[c.name]:13}  {c.unit:8}  {c.sentence}".rstrip()
-                                  for c in self._columns.values())]) + ">"
+        width, types = max(map(len, self._columns)), {
+            c.name: f"{c.type}, null" if c.nullable else c.type for c in self._columns.values()
+        }
+        return (
+            "\n".join(
+                [
+                    head,
+                    *(
+                        f"  {c.name:{width}}  {types[c.name]:13}  {c.unit:8}  {c.sentence}".rstrip()
+                        for c in self._columns.values()
+                    ),
+                ]
+            )
+            + ">"
+        )
 
     def _said(self) -> str:
         return "computed at first use" if self._rows is None else f"{self._rows:,} row{'' if self._rows == 1 else 's'}"
@@ -135,7 +165,9 @@ class Tables(Mapping[str, Table]):
     def __init__(self, engine: _engine.Trace) -> None:
         texts = Texts(engine)
         self._path = engine.path
-        self._tables = {schema[0]: Table(engine, texts, index, schema) for index, schema in enumerate(engine.table_schemas())}
+        self._tables = {
+            schema[0]: Table(engine, texts, index, schema) for index, schema in enumerate(engine.table_schemas())
+        }
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._tables:
@@ -143,6 +175,7 @@ class Tables(Mapping[str, Table]):
         return self._tables[name]
 
     if not TYPE_CHECKING:
+
         def __getattr__(self, name: str) -> Table:
             if name.startswith("_"):
                 raise AttributeError(name)

@@ -11,8 +11,8 @@
 Keys are those of TimeType or any str. Each region is also one of `headroom.scope`, so `headroom record` has it. With
 `gpu=True` a region is also timed by GPU events on PyTorch's current stream; a recording has that time as the counter
 `<key>_gpu_ms`, at the moment at which it became known. start() and end() never wait for the GPU and
-never raise for what a training loop or the GPU did wrong: an end without a start, or a start that never ends, costs that
-region only and is said once. All times are seconds.
+never raise for what a training loop or the GPU did wrong: an end without a start, or a start that never ends, costs
+that region only and is said once. All times are seconds.
 """
 
 from __future__ import annotations
@@ -157,8 +157,17 @@ class _Times:
 
     def json(self) -> Dict[str, float]:
         stats = self.stats()
-        return {"count": self.count, "total_s": self.total, "min_s": stats.min, "mean_s": stats.mean, "p50_s": stats.median,
-                "p90_s": self.percentile(90), "p99_s": self.percentile(99), "max_s": stats.max, "stdev_s": stats.stdev}
+        return {
+            "count": self.count,
+            "total_s": self.total,
+            "min_s": stats.min,
+            "mean_s": stats.mean,
+            "p50_s": stats.median,
+            "p90_s": self.percentile(90),
+            "p99_s": self.percentile(99),
+            "max_s": stats.max,
+            "stdev_s": stats.stdev,
+        }
 
 
 class _Clocked:
@@ -273,10 +282,10 @@ class Timer:
 
     timer_impl: the clock, as a class or an object with start(), end() and get_time(start, end); None: the host's.
 
-    All threads may use one timer; a region ends on the thread on which it started. Regions may nest, also of one key, and
-    overlap. Of each key the last 65,536 times are kept, and exact count, mean, extremes and deviation of all. Reading
-    (get_time, statistics, print, save) waits for the GPU where a region's GPU time is not known yet; the log methods,
-    which are called inside the loop, take what is known.
+    All threads may use one timer; a region ends on the thread on which it started. Regions may nest, also of one key,
+    and overlap. Of each key the last 65,536 times are kept, and exact count, mean, extremes and deviation of all.
+    Reading (get_time, statistics, print, save) waits for the GPU where a region's GPU time is not known yet; the log
+    methods, which are called inside the loop, take what is known.
     """
 
     def __init__(self, timer_impl: Any = None, *, gpu_impl: Any = None) -> None:
@@ -323,7 +332,9 @@ class Timer:
         stack.append(_Open(token, self._host.start(), gpu_start, bool(gpu)))
 
     def _abandon(self, name: str, stack: List[_Open]) -> None:
-        _tell(f"headroom.timer: regions of {name!r} start and never end; where an exception may pass, use `with timer.scope(...)`")
+        _tell(
+            f"headroom.timer: regions of {name!r} start and never end; where an exception may pass, use `with timer.scope(...)`"
+        )
         while stack:
             region = stack.pop()
             _timer.abandon(region.token)
@@ -391,7 +402,9 @@ class Timer:
         return times.stats()
 
     def get_percentile(self, key: Key, percent: float, gpu: bool = False) -> float:
-        """The time in seconds that `percent` % of the last 65,536 regions of a key do not exceed. ValueError as above."""
+        """The time in seconds that `percent` % of the last 65,536 regions of a key do not exceed. ValueError as
+        above.
+        """
         ordered = _Times()
         for seconds in self.get_time(key, gpu=gpu):
             ordered.add(seconds)
@@ -408,7 +421,9 @@ class Timer:
         return [("CPU", self._host), ("GPU", self._gpu_clock())]
 
     def print_all_time_stats(self, file: Optional[TextIO] = None) -> None:
-        """Prints the statistics of all keys, two lines each and `---` at the end; with GPU times, a block for each clock."""
+        """Prints the statistics of all keys, two lines each and `---` at the end; with GPU times, a block for each
+        clock.
+        """
         self.complete_all()
         for heading, clock in self._blocks():
             if heading:
@@ -427,11 +442,14 @@ class Timer:
     def save_json(self, filename: Union[str, "os.PathLike[str]"], rank: Optional[int] = None) -> str:
         """Writes the statistics of all keys for merge(), and gives the file's name. `{rank}` in it becomes the rank.
 
-        rank: of this process; None: as torch.distributed or the launcher says, else 0. FileExistsError: the file must not exist.
+        rank: of this process; None: as torch.distributed or the launcher says, else 0. FileExistsError: the file must
+        not exist.
         """
         self.complete_all()
-        host, gpu = ({name: times.json() for name, times in clock.times.items()} if clock is not None else None
-                     for clock in (self._host, self._gpu))
+        host, gpu = (
+            {name: times.json() for name, times in clock.times.items()} if clock is not None else None
+            for clock in (self._host, self._gpu)
+        )
         return write_json(filename, rank, host, gpu)
 
     def _means(self, prefix: str) -> Dict[str, float]:
@@ -457,7 +475,9 @@ class Timer:
         wandb.log(means)
 
     def log_mlflow_all(self, prefix: str = "") -> None:
-        """Logs the mean seconds of all keys to MLflow, under the names of log_wb_all(). RuntimeError: mlflow is not installed."""
+        """Logs the mean seconds of all keys to MLflow, under the names of log_wb_all(). RuntimeError: mlflow is not
+        installed.
+        """
         try:
             import mlflow
         except ImportError:

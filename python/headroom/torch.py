@@ -8,9 +8,10 @@
 
 Each phase is a region, for headroom.stats(), headroom.timer.save() and `headroom record`: `STEP`, `dataloader_next`,
 `to_device`, `FORWARD`, `loss`, `BACKWARD`, `Optimizer.step#<class>.step`, `Optimizer.zero_grad#<class>.zero_grad`,
-`step_lr_schedulers`, `from_device`, `COMM`, and `layer::<name>` for each module of the model. Under `headroom record` the moment at
-which each parameter's gradient is ready is recorded, too, with its size. On a GPU these are times of the host; GPU work is
-recorded by `headroom record`, and the wait for input as the GPU felt it is `profile_loop(...).input_wait()`.
+`step_lr_schedulers`, `from_device`, `COMM`, and `layer::<name>` for each module of the model. Under `headroom record`
+the moment at which each parameter's gradient is ready is recorded, too, with its size. On a GPU these are times of the
+host; GPU work is recorded by `headroom record`, and the wait for input as the GPU felt it is
+`profile_loop(...).input_wait()`.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ class Attached:
 def _gradient_ready(name: str, size: int) -> Any:
     def ready(_: Any) -> None:
         _timer.gradient(name, size)
+
     return ready
 
 
@@ -95,6 +97,7 @@ def _timed_step(optimizer: Any, step: Any) -> Any:
     @functools.wraps(step)
     def call(_: Any, *args: Any, **kwargs: Any) -> Any:
         return step(*args, **kwargs)
+
     return functools.wraps(step)(functools.partial(_patches.timed_update(call), optimizer))
 
 
@@ -127,11 +130,11 @@ class _TimedIterator:
 def attach(model: Any = None, optimizer: Any = None, loss: Any = None, loader: Any = None) -> Attached:
     """Times the phases of all training loops of this process until it is closed; for loops that one cannot change.
 
-    model: an nn.Module whose parts are timed as `layer::<name>`, and whose gradients are recorded. optimizer: one that is there
-    already, where a scheduler uses it, or that is no torch.optim.Optimizer. loss: a module that is no loss of torch.nn. loader: any
-    iterable; give `.loader` of the result to the loop if it is no DataLoader.
-    What the loop makes itself (DataLoaders, optimizers, losses of torch.nn) needs no mention. Steps go from one update to the
-    next; an evaluation is no step. Models that somebody attached already keep the names that they have.
+    model: an nn.Module whose parts are timed as `layer::<name>`, and whose gradients are recorded. optimizer: one that
+    is there already, where a scheduler uses it, or that is no torch.optim.Optimizer. loss: a module that is no loss of
+    torch.nn. loader: any iterable; give `.loader` of the result to the loop if it is no DataLoader.
+    What the loop makes itself (DataLoaders, optimizers, losses of torch.nn) needs no mention. Steps go from one update
+    to the next; an evaluation is no step. Models that somebody attached already keep the names that they have.
     """
     return Attached(model, optimizer, loss, loader)
 
@@ -150,8 +153,8 @@ class Loop:
     def input_wait(self) -> Optional[TimeStats]:
         """How long the GPU had nothing to do while the loop waited for a batch, in seconds; None without a GPU.
 
-        By a pair of events around the host's wait: what is shorter than the work that the GPU still had is 0, but for the
-        events themselves (some us). Waits for the GPU.
+        By a pair of events around the host's wait: what is shorter than the work that the GPU still had is 0, but for
+        the events themselves (some us). Waits for the GPU.
         """
         if self._waits is None:
             return None
@@ -165,7 +168,9 @@ class Loop:
 
     def _batches(self) -> Iterator[Any]:
         if self._waits is None and torch.cuda.is_available():
-            self._waits = _Clocked(TorchEvents, on_time=lambda name, seconds: _timer.counter(f"{name}_ms", seconds * 1e3))
+            self._waits = _Clocked(
+                TorchEvents, on_time=lambda name, seconds: _timer.counter(f"{name}_ms", seconds * 1e3)
+            )
         waits = self._waits
         length = _length(self._loader)
         iterator, served, step, exhausted = None, 0, 0, False
@@ -207,8 +212,8 @@ def _length(loader: Any) -> Optional[int]:
 def profile_loop(loader: Iterable[Any], model: Any = None, optimizer: Any = None, loss: Any = None) -> Loop:
     """Iterate the result in the place of `loader`: it gives the same batches, and times each step and its phases.
 
-    loader: any iterable, with or without a length. model, optimizer, loss: as of attach(). Leaving the loop, by its end, by `break` or
-    by an exception, ends all that is open and removes every hook. A step goes from the end of the one before to the end of the
-    body, so it holds the wait for its batch.
+    loader: any iterable, with or without a length. model, optimizer, loss: as of attach(). Leaving the loop, by its
+    end, by `break` or by an exception, ends all that is open and removes every hook. A step goes from the end of the
+    one before to the end of the body, so it holds the wait for its batch.
     """
     return Loop(loader, model, optimizer, loss)

@@ -28,12 +28,27 @@ class Trace:
         """As given."""
         return self._engine.path
 
-    def report(self, *, rank: int | None = None, steps: tuple[int, int] | None = None, step_marker: str = "",
-               measured_step_ms: float | None = None, calibration: Path = "", local_state: bool = True) -> dict[str, Any]:
+    def report(
+        self,
+        *,
+        rank: int | None = None,
+        steps: tuple[int, int] | None = None,
+        step_marker: str = "",
+        measured_step_ms: float | None = None,
+        calibration: Path = "",
+        local_state: bool = True,
+    ) -> dict[str, Any]:
         """As headroom.report()."""
-        return json.loads(self._engine.report_json(
-            steps=steps, step_marker=step_marker, rank=rank, measured_step_ms=measured_step_ms,
-            calibration=os.fspath(calibration), local_state=local_state))
+        return json.loads(
+            self._engine.report_json(
+                steps=steps,
+                step_marker=step_marker,
+                rank=rank,
+                measured_step_ms=measured_step_ms,
+                calibration=os.fspath(calibration),
+                local_state=local_state,
+            )
+        )
 
     def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
         """As headroom.whatif()."""
@@ -49,8 +64,8 @@ class Trace:
     def query(self, sql: str, *, timeout_s: float = 60, memory_mb: int = 2048) -> QueryResult:
         """The rows of one statement of SQL on these tables and the views of docs/tables.md.
 
-        timeout_s, memory_mb: what it may take at most, 0 any; RuntimeError beyond. ValueError, with the place: it is no SQL, or
-        names what is not there. Runs without the GIL; Ctrl-C ends it.
+        timeout_s, memory_mb: what it may take at most, 0 any; RuntimeError beyond. ValueError, with the place: it is no
+        SQL, or names what is not there. Runs without the GIL; Ctrl-C ends it.
         """
         from headroom import QueryResult
 
@@ -66,12 +81,24 @@ class Trace:
         return f"headroom.Trace({self.path!r})"
 
 
-def record(trace: Trace, *, steps: tuple[int, int] | None = None, step_marker: str = "",
-           measured_step_ms: float | None = None, calibration: Path = "",
-           local_state: bool = True) -> _engine.Recording:
+def record(
+    trace: Trace,
+    *,
+    steps: tuple[int, int] | None = None,
+    step_marker: str = "",
+    measured_step_ms: float | None = None,
+    calibration: Path = "",
+    local_state: bool = True,
+) -> _engine.Recording:
     """The job of a trace; options as Graph documents them."""
-    return _engine.Recording(trace._engine, steps=steps, step_marker=step_marker, measured_step_ms=measured_step_ms,
-                             calibration=os.fspath(calibration), local_state=local_state)
+    return _engine.Recording(
+        trace._engine,
+        steps=steps,
+        step_marker=step_marker,
+        measured_step_ms=measured_step_ms,
+        calibration=os.fspath(calibration),
+        local_state=local_state,
+    )
 
 
 def names_of(scenarios: Iterable[str]) -> list[str]:

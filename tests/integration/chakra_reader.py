@@ -33,7 +33,7 @@ def fields(message):
             (value,), at = struct.unpack_from("<d", message, at), at + 8
         elif key & 7 == 2:
             size, at = varint(message, at)
-            value, at = message[at:at + size], at + size
+            value, at = message[at : at + size], at + size
             if len(value) != size:
                 raise ValueError("a field ends behind its message")
         else:
@@ -47,7 +47,7 @@ def messages(data):
         size, at = varint(data, at)
         if at + size > len(data):
             raise ValueError("a message ends behind the file")
-        yield data[at:at + size]
+        yield data[at : at + size]
         at += size
 
 
@@ -70,9 +70,15 @@ def attribute(message):
             continue
         kind = ATTRIBUTE_VALUES[number]
         elements = [element for _, element in fields(content)] if kind in ("ints", "reals", "texts") else None
-        value = {"int": lambda: signed(content), "uint": lambda: content, "bool": lambda: bool(content), "text": lambda: content.decode(),
-                 "ints": lambda: [signed(i) for packed in elements for i in varints(packed)], "reals": lambda: elements,
-                 "texts": lambda: [text.decode() for text in elements]}[kind]()
+        value = {
+            "int": lambda: signed(content),
+            "uint": lambda: content,
+            "bool": lambda: bool(content),
+            "text": lambda: content.decode(),
+            "ints": lambda: [signed(i) for packed in elements for i in varints(packed)],
+            "reals": lambda: elements,
+            "texts": lambda: [text.decode() for text in elements],
+        }[kind]()
     return name, value
 
 
@@ -83,7 +89,7 @@ class Node:
     type: int = 0
     ctrl_deps: list = dataclasses.field(default_factory=list)
     data_deps: list = dataclasses.field(default_factory=list)
-    start: int = 0     # microseconds
+    start: int = 0  # microseconds
     duration: int = 0  # microseconds
     inputs: dict = dataclasses.field(default_factory=dict)
     attributes: dict = dataclasses.field(default_factory=dict)
@@ -143,9 +149,10 @@ def read(path):
 def simulate(nodes, duration=lambda node: node.duration, on_one_resource=False):
     """When each node ends, by id. A node begins when all that it depends on has ended.
 
-    on_one_resource: as ASTRA-sim's default: one computation of the host, one of the GPU and one communication at a time, of
-    those that could begin the one with the lowest id.
+    on_one_resource: as ASTRA-sim's default: one computation of the host, one of the GPU and one communication at a
+    time, of those that could begin the one with the lowest id.
     """
+
     def resource(n):
         return "host" if n.attributes.get("is_cpu_op") else "network" if n.type in (5, 6, 7) else "gpu"
 

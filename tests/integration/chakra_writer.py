@@ -1,5 +1,5 @@
-"""Writes Chakra execution traces in the form of Chakra's own converter from PyTorch's execution traces: exclusive lengths of host
-nodes, callers as `ctrl_deps`, the order of execution as `data_deps`, and no start times.
+"""Writes Chakra execution traces in the form of Chakra's own converter from PyTorch's execution traces: exclusive
+lengths of host nodes, callers as `ctrl_deps`, the order of execution as `data_deps`, and no start times.
 
 Written from the public et_def.proto and the converter's documentation, not from the reader in src/ingest.
 """
@@ -69,29 +69,75 @@ class Trace:
 
     def host(self, name, micros, caller=None, scope=0, tid=1, **more):
         kind = METADATA if "process_group:init" in name else COMP
-        self.last = self.node(name, kind, micros, caller, [self.last] if self.last else [], rf_id=self.id, fw_parent=0, seq_id=-1, scope=scope,
-                              tid=tid, fw_tid=0, op_schema="", is_cpu_op=True, **more)
+        self.last = self.node(
+            name,
+            kind,
+            micros,
+            caller,
+            [self.last] if self.last else [],
+            rf_id=self.id,
+            fw_parent=0,
+            seq_id=-1,
+            scope=scope,
+            tid=tid,
+            fw_tid=0,
+            op_schema="",
+            is_cpu_op=True,
+            **more,
+        )
         return self.last
 
     def gpu(self, name, micros, caller, kind=COMP, stream=7, **more):
-        return self.node(name, kind, micros, caller, [self.last], rf_id=0, fw_parent=0, seq_id=-1, scope=0, tid=stream, fw_tid=0, op_schema="",
-                         is_cpu_op=False, stream=stream, **more)
+        return self.node(
+            name,
+            kind,
+            micros,
+            caller,
+            [self.last],
+            rf_id=0,
+            fw_parent=0,
+            seq_id=-1,
+            scope=0,
+            tid=stream,
+            fw_tid=0,
+            op_schema="",
+            is_cpu_op=False,
+            stream=stream,
+            **more,
+        )
 
 
 def converted():
-    """A loop of a matrix product, a pointwise operation and an all-reduce between two ranks; the GPU is the slower one."""
+    """A loop of a matrix product, a pointwise operation and an all-reduce between two ranks; the GPU is the slower
+    one.
+    """
     trace = Trace()
     root = trace.host("[pytorch|profiler|execution_trace|thread]", 0, scope=7)
     trace.host("## process_group:init ##", 0, root, values='[\'[{"pg_name": "0", "ranks": [0, 1]}]\']')
     for step in range(FIRST_STEP, FIRST_STEP + STEPS):
         around = trace.host(f"ProfilerStep#{step}", 2, root, scope=7)
         linear = trace.host("aten::linear", 4, around)
-        product = trace.host("aten::addmm", 10, linear, shapes="[[32], [8, 64], [64, 32], [], []]",
-                             types="['Tensor(float)', 'Tensor(float)', 'Tensor(float)', 'Int', 'Int']")
+        product = trace.host(
+            "aten::addmm",
+            10,
+            linear,
+            shapes="[[32], [8, 64], [64, 32], [], []]",
+            types="['Tensor(float)', 'Tensor(float)', 'Tensor(float)', 'Int', 'Int']",
+        )
         trace.gpu("ampere_sgemm_32x32_sliced1x4_tn", 300, product)
         relu = trace.host("aten::relu", 6, around, shapes="[[8, 32]]", types="['Tensor(float)']")
         trace.gpu("void at::native::vectorized_elementwise_kernel<4>()", 40, relu)
         reduce = trace.host("c10d::allreduce_", 9, around)
-        trace.gpu("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 120, reduce, COLL, stream=20, comm_type=ALL_REDUCE,
-                  comm_size=4096, pg_name="0")
-    return metadata(schema="1.1.1-chakra.0.0.4", pid=4711, time="2026-01-01 00:00:00", start_ts=0, finish_ts=1) + b"".join(trace.messages)
+        trace.gpu(
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            120,
+            reduce,
+            COLL,
+            stream=20,
+            comm_type=ALL_REDUCE,
+            comm_size=4096,
+            pg_name="0",
+        )
+    return metadata(
+        schema="1.1.1-chakra.0.0.4", pid=4711, time="2026-01-01 00:00:00", start_ts=0, finish_ts=1
+    ) + b"".join(trace.messages)

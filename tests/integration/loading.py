@@ -17,7 +17,8 @@ class Compose:
 """
 
 # A loop whose loader the tests describe; each stage keeps a stopwatch of its own, in memory that workers share.
-PROGRAM = """
+PROGRAM = (
+    """
 import json, multiprocessing, os, signal, sys, time
 import torch
 torch.set_num_threads(1)
@@ -46,7 +47,9 @@ class Crop(Watch):
         time.sleep(0.002)
         return x[:, :24, :24]
 
-""" + COMPOSE + """
+"""
+    + COMPOSE
+    + """
 class Images(torch.utils.data.Dataset):
     def __init__(self, size, transform):
         self.size, self.transform = size, transform
@@ -64,6 +67,7 @@ def train(loader, wait=0):
         optimizer.step()
         time.sleep(wait)
 """
+)
 MAIN = """
 if __name__ == "__main__":
     stages = [Decode("Decode"), Crop("Crop")]
@@ -82,8 +86,10 @@ class WithPyTorch(support.ProgramTest):
 class Recorded(WithPyTorch):
     def record(self, main, setup="", samples=160, code=0):
         """Records a program; returns its Outcome."""
-        program = self.write("train.py", PROGRAM + setup + MAIN.replace("{samples}", str(samples)) +
-                             textwrap.indent(textwrap.dedent(main), "    "))
+        program = self.write(
+            "train.py",
+            PROGRAM + setup + MAIN.replace("{samples}", str(samples)) + textwrap.indent(textwrap.dedent(main), "    "),
+        )
         self.file = self.scratch / "r.pftrace"
         outcome = support.headroom("record", "-f", "-o", self.file, "--", PYTHON, program)
         self.assertEqual(outcome.code, code, outcome)
@@ -97,13 +103,16 @@ class Recorded(WithPyTorch):
         return report
 
     def probe(self, main, setup="", samples=2400):
-        program = self.write("train.py", PROGRAM + setup + MAIN.replace("{samples}", str(samples)) +
-                             textwrap.indent(textwrap.dedent(main), "    "))
+        program = self.write(
+            "train.py",
+            PROGRAM + setup + MAIN.replace("{samples}", str(samples)) + textwrap.indent(textwrap.dedent(main), "    "),
+        )
         self.file = self.scratch / "r.pftrace"
         return support.headroom("record", "-f", "--probe-input", "-o", self.file, "--", PYTHON, program)
 
 
-CONTAINER = """
+CONTAINER = (
+    """
 import os, time, torch
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -120,7 +129,9 @@ class Slow:
         time.sleep(0.004)
         return x
 
-""" + COMPOSE + """
+"""
+    + COMPOSE
+    + """
 class Files(torch.utils.data.Dataset):
     def __init__(self, size=64):
         self.size, self.transform = size, Compose([Slow()])
@@ -137,9 +148,12 @@ class Broken(Files):
 def loader():
     return torch.utils.data.DataLoader(Files(), batch_size=4)
 """
+)
 
 
 class Benched(WithPyTorch):
     def bench(self, name, *args):
         self.write("container.py", CONTAINER)
-        return support.headroom("data", "bench", f"container:{name}", "--python", PYTHON, "--seconds", 0.4, *args, cwd=self.scratch)
+        return support.headroom(
+            "data", "bench", f"container:{name}", "--python", PYTHON, "--seconds", 0.4, *args, cwd=self.scratch
+        )

@@ -18,13 +18,20 @@ class McpError(Exception):
 
 
 class Client:
-    """`headroom mcp ARGS` and a conversation with it. Use as a context manager; leaving it closes stdin and waits for the server's end."""
+    """`headroom mcp ARGS` and a conversation with it. Use as a context manager; leaving it closes stdin and waits for
+    the server's end.
+    """
 
     def __init__(self, *args, cwd=None, version="2025-06-18"):
         self.version = version
         self.process = subprocess.Popen(
-            [str(support.BINARY), "mcp", *map(str, args)], cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**os.environ, "XDG_STATE_HOME": "/nonexistent"})
+            [str(support.BINARY), "mcp", *map(str, args)],
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "XDG_STATE_HOME": "/nonexistent"},
+        )
         self.ids = 0
         self.buffer = b""
 
@@ -82,8 +89,9 @@ class Client:
         return answer["result"]
 
     def initialize(self):
-        result = self.request("initialize", protocolVersion=self.version, capabilities={},
-                              clientInfo={"name": "test", "version": "0"})
+        result = self.request(
+            "initialize", protocolVersion=self.version, capabilities={}, clientInfo={"name": "test", "version": "0"}
+        )
         self.notify("notifications/initialized")
         return result
 

@@ -29,7 +29,9 @@ class Server:
         return body
 
     def get(self, question, **parameters):
-        query = urllib.parse.urlencode([(name.replace("_", "-"), value) for name, value in parameters.items()], doseq=True)
+        query = urllib.parse.urlencode(
+            [(name.replace("_", "-"), value) for name, value in parameters.items()], doseq=True
+        )
         status, body, _ = self.request(f"{question}?{self.link.query}&{query}")
         return status, body
 

@@ -11,15 +11,23 @@ def load(path):
 
 def collectives(trace):
     """Its kernels that all ranks run together, by start."""
+
     def is_one(event):  # AMD's library calls all its kernels alike.
-        return "AllReduce" in event["name"] or str(event.get("args", {}).get("Collective name", "")).lower() == "allreduce"
+        return (
+            "AllReduce" in event["name"] or str(event.get("args", {}).get("Collective name", "")).lower() == "allreduce"
+        )
+
     return sorted((e for e in trace["traceEvents"] if e.get("cat") == "kernel" and is_one(e)), key=lambda e: e["ts"])
 
 
 def lost_us(trace, late_us):
-    """What a rank of this trace loses by one that is late by `late_us` at each of its collectives: the lateness, of which no more than what the
-    rank's own computing leaves exposed of the collective."""
-    computing = sorted((e["ts"], e["ts"] + e["dur"]) for e in trace["traceEvents"] if e.get("cat") == "kernel" and "nccl" not in e["name"])
+    """What a rank of this trace loses by one that is late by `late_us` at each of its collectives: the lateness, of
+    which no more than what the rank's own computing leaves exposed of the collective."""
+    computing = sorted(
+        (e["ts"], e["ts"] + e["dur"])
+        for e in trace["traceEvents"]
+        if e.get("cat") == "kernel" and "nccl" not in e["name"]
+    )
     lost = 0
     for collective in collectives(trace):
         start, end, hidden = collective["ts"], collective["ts"] + collective["dur"], 0
@@ -31,8 +39,8 @@ def lost_us(trace, late_us):
 
 
 def make_rank(trace, rank, world, offset_us=0.0, drift=0.0, late_us=0.0, late_in=lambda index: True):
-    """A copy as rank `rank` of `world` saw it: all stamps on a clock that is ahead by `offset_us` and runs faster by `drift`; its
-    kernels of collectives begin `late_us` later (and end with all others') where `late_in(index)`."""
+    """A copy as rank `rank` of `world` saw it: all stamps on a clock that is ahead by `offset_us` and runs faster by
+    `drift`; its kernels of collectives begin `late_us` later (and end with all others') where `late_in(index)`."""
     made = copy.deepcopy(trace)
     made["distributedInfo"] = {**made.get("distributedInfo", {}), "rank": rank, "world_size": world}
     for index, event in enumerate(collectives(made)):

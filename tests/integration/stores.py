@@ -8,8 +8,16 @@ from integration import support
 
 csv.field_size_limit(sys.maxsize)
 # Columns that refer to rows of other tables.
-REFERENCES = {"process": "processes", "thread": "threads", "device": "devices", "stream": "streams", "parent": "host_events", "launch": "host_events",
-              "event": "host_events", "task": "gpu_tasks"}
+REFERENCES = {
+    "process": "processes",
+    "thread": "threads",
+    "device": "devices",
+    "stream": "streams",
+    "parent": "host_events",
+    "launch": "host_events",
+    "event": "host_events",
+    "task": "gpu_tasks",
+}
 
 
 def tables(trace, folder):

@@ -35,8 +35,10 @@ def real_traces():
 def warn_about_missing_data():
     if not real_traces():
         line = "!" * 100
-        print(f"{line}\n!! NO REAL TRACES: {DATA} holds none. Every test on them is SKIPPED; set HEADROOM_DATA.\n{line}",
-              file=sys.stderr)
+        print(
+            f"{line}\n!! NO REAL TRACES: {DATA} holds none. Every test on them is SKIPPED; set HEADROOM_DATA.\n{line}",
+            file=sys.stderr,
+        )
 
 
 def data_file(name):
@@ -48,6 +50,7 @@ def data_file(name):
 
 
 # --- running the program -------------------------------------------------------------------------------------------
+
 
 @dataclasses.dataclass
 class Outcome:
@@ -85,8 +88,8 @@ def sanitized():
 
 
 def headroom(*args, cwd=None, seconds=60, address_space=None, environment=None, launcher=()):
-    """Runs the program, without what it may have learned on this machine. `address_space`: bytes it may map (not under a sanitizer).
-    `launcher`: command that starts it, with its flags."""
+    """Runs the program, without what it may have learned on this machine. `address_space`: bytes it may map (not under
+    a sanitizer). `launcher`: command that starts it, with its flags."""
     return run([*launcher, BINARY, *args], cwd, seconds, address_space, environment)
 
 
@@ -100,8 +103,15 @@ def run(command, cwd=None, seconds=60, address_space=None, environment=None):
         seconds *= 10
     began = time.monotonic()
     try:
-        done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds,
-                              preexec_fn=limit, env={**os.environ, "XDG_STATE_HOME": "/nonexistent", **(environment or {})})
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            preexec_fn=limit,
+            env={**os.environ, "XDG_STATE_HOME": "/nonexistent", **(environment or {})},
+        )
     except subprocess.TimeoutExpired as e:
         raise AssertionError(f"still running after {seconds} s: {' '.join(command)}") from e
     return Outcome(command, done.returncode, done.stdout, done.stderr, time.monotonic() - began)
@@ -115,8 +125,10 @@ class ProgramTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if not os.access(BINARY, os.X_OK):
-            raise AssertionError(f"no program at {BINARY}: build it (cmake --preset release && cmake --build --preset release)"
-                                 " or set HEADROOM_BINARY")
+            raise AssertionError(
+                f"no program at {BINARY}: build it (cmake --preset release && cmake --build --preset release)"
+                " or set HEADROOM_BINARY"
+            )
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="headroom-test-")
@@ -169,14 +181,28 @@ class ProgramTest(unittest.TestCase):
 
 def unprintable(c):
     point = ord(c)
-    return (point < 0x20 or 0x7F <= point < 0xA0 or 0x200B <= point <= 0x200F or 0x2028 <= point <= 0x202E
-            or 0x2066 <= point <= 0x2069 or point == 0xFEFF)
+    return (
+        point < 0x20
+        or 0x7F <= point < 0xA0
+        or 0x200B <= point <= 0x200F
+        or 0x2028 <= point <= 0x202E
+        or 0x2066 <= point <= 0x2069
+        or point == 0xFEFF
+    )
 
 
 # --- the contract of report/1 --------------------------------------------------------------------------------------
 
-PARTS = ("data_wait_ms", "host_to_device_ms", "forward_ms", "backward_ms", "optimizer_ms", "communication_ms",
-         "callback_ms", "other_ms")
+PARTS = (
+    "data_wait_ms",
+    "host_to_device_ms",
+    "forward_ms",
+    "backward_ms",
+    "optimizer_ms",
+    "communication_ms",
+    "callback_ms",
+    "other_ms",
+)
 
 
 @functools.cache
@@ -201,8 +227,14 @@ def violations(report):
     found = [f"schema: {e.json_path}: {e.message[:300]}" for e in validator().iter_errors(report)]
     if found:
         return found  # what follows takes the shape for granted
-    return [*_health(report), *_gpu(report), *_steps(report), *_breakdown(report), *_tables(report),
-            *_forecasts(report)]
+    return [
+        *_health(report),
+        *_gpu(report),
+        *_steps(report),
+        *_breakdown(report),
+        *_tables(report),
+        *_forecasts(report),
+    ]
 
 
 @functools.cache
@@ -322,7 +354,7 @@ def _tables(report):
 def _forecasts(report):
     saves = [f["saves_ms"] for f in report["findings"]]
     known = [s for s in saves if s is not None]
-    if saves[:len(known)] != known or known != sorted(known, key=lambda s: -s["mid"]):
+    if saves[: len(known)] != known or known != sorted(known, key=lambda s: -s["mid"]):
         yield "findings are not ranked by what they save"
     unknown = [f["share_pct"] for f in report["findings"] if f["saves_ms"] is None and f["share_pct"] is not None]
     if unknown != sorted(unknown, reverse=True):
@@ -343,6 +375,7 @@ def _forecasts(report):
 
 
 # --- comparing -----------------------------------------------------------------------------------------------------
+
 
 def close(a, b, tolerance=1e-6):
     """Equal to 1e-6, relative or absolute, as the contract asks."""
@@ -379,8 +412,11 @@ def mismatches(want, got, where="$"):
     if isinstance(want, dict):
         if not isinstance(got, dict):
             return [f"{where}: not an object: {got!r}"]
-        return [m for k, w in want.items()
-                for m in (mismatches(w, got[k], f"{where}.{k}") if k in got else [f"{where}.{k}: missing"])]
+        return [
+            m
+            for k, w in want.items()
+            for m in (mismatches(w, got[k], f"{where}.{k}") if k in got else [f"{where}.{k}: missing"])
+        ]
     if isinstance(want, list):
         if not isinstance(got, list) or len(want) != len(got):
             return [f"{where}: want {len(want)} rows: {shorten(got)}"]

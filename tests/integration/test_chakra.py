@@ -91,7 +91,9 @@ class Chakra(support.ProgramTest):
             steps = sorted(last)
             walls = {s["index"]: s["wall_ms"] for s in self.report(trace)["steps"]["list"]}
             for before, step in zip(steps, steps[1:]):
-                self.assertAlmostEqual((last[step] - last[before]) / 1000, walls[step], delta=0.002, msg=(trace.name, step))
+                self.assertAlmostEqual(
+                    (last[step] - last[before]) / 1000, walls[step], delta=0.002, msg=(trace.name, step)
+                )
 
     def check_tasks(self, trace, metadata, nodes):
         """What the tables say of GPU work comes back from the file: the round trip of what Chakra carries."""
@@ -105,8 +107,10 @@ class Chakra(support.ProgramTest):
         zero = metadata["zero_ns"]
         for row, task in enumerate(tasks):
             n = of_task[row]
-            self.assertEqual((n.name, n.attributes["start_ns"], n.attributes["duration_ns"], n.attributes["is_cpu_op"]),
-                             (task["name"], int(task["start_ns"]), int(task["duration_ns"]), False))
+            self.assertEqual(
+                (n.name, n.attributes["start_ns"], n.attributes["duration_ns"], n.attributes["is_cpu_op"]),
+                (task["name"], int(task["start_ns"]), int(task["duration_ns"]), False),
+            )
             self.assertEqual(n.attributes["stream"], int(streams[int(task["stream"])]["number"]))
             self.assertEqual(n.start, (int(task["start_ns"]) - zero) // 1000)
             self.assertEqual(n.end, (int(task["start_ns"]) + int(task["duration_ns"]) - zero) // 1000)
@@ -150,10 +154,20 @@ class Chakra(support.ProgramTest):
         types = {"allreduce": 0, "broadcast": 5}
         with gzip.open(trace) as file:
             events = json.load(file)["traceEvents"]
-        want = sorted((e["args"]["In msg nelems"] * {"Float": 4, "Byte": 1, "Long": 8, "Int": 4}[e["args"]["dtype"]], types[e["args"]["Collective name"]],
-                       e["args"]["Process Group Name"])
-                      for e in events if e.get("cat") == "kernel" and e.get("args", {}).get("Collective name") in types)
-        got = sorted((n.attributes["comm_size"], n.attributes["comm_type"], n.attributes["pg_name"]) for n in nodes.values() if n.type == 7)
+        want = sorted(
+            (
+                e["args"]["In msg nelems"] * {"Float": 4, "Byte": 1, "Long": 8, "Int": 4}[e["args"]["dtype"]],
+                types[e["args"]["Collective name"]],
+                e["args"]["Process Group Name"],
+            )
+            for e in events
+            if e.get("cat") == "kernel" and e.get("args", {}).get("Collective name") in types
+        )
+        got = sorted(
+            (n.attributes["comm_size"], n.attributes["comm_type"], n.attributes["pg_name"])
+            for n in nodes.values()
+            if n.type == 7
+        )
         self.assertEqual(got, want)
         (groups,) = [n for n in nodes.values() if n.name == "process_group:init"]
         self.assertEqual(json.loads(groups.inputs[1][2:-2]), [{"pg_name": "0", "ranks": [0, 1]}])
@@ -168,8 +182,12 @@ class Chakra(support.ProgramTest):
         task = next(m for m in rest if chakra_reader.node(m).type == 2)
         table = next(m for m in rest if chakra_reader.node(m).type == chakra_reader.METADATA)
         for kind, message in (("GlobalMetadata", first), ("Node", table), ("Node", shape), ("Node", task)):
-            done = subprocess.run(["protoc", f"--decode=ChakraProtoMsg.{kind}", "-I", support.ROOT / "src/export", "chakra_trace.proto"],
-                                  input=bytes(message), capture_output=True, check=True)
+            done = subprocess.run(
+                ["protoc", f"--decode=ChakraProtoMsg.{kind}", "-I", support.ROOT / "src/export", "chakra_trace.proto"],
+                input=bytes(message),
+                capture_output=True,
+                check=True,
+            )
             self.assertNotRegex(done.stdout.decode(), r"(?m)^\s*\d+: ")
         read = chakra_reader.node(task)  # The last that was decoded.
         self.assertIn(f"duration_micros: {read.duration}\n", done.stdout.decode())
@@ -178,12 +196,17 @@ class Chakra(support.ProgramTest):
     def test_names_that_are_no_text(self):
         """A string of protobuf is UTF-8, or readers refuse the whole message."""
         trace = self.scratch / "odd.json"
-        trace.write_bytes(b"""{"traceEvents": [
+        trace.write_bytes(
+            b"""{"traceEvents": [
             {"ph": "X", "cat": "cpu_op", "name": "a\xff\\u0000b", "pid": 1, "tid": 1, "ts": 0, "dur": 20, "args": {"Input Dims": [[1]], "Input type": ["\xfe"]}},
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {"correlation": 1}},
-            {"ph": "X", "cat": "kernel", "name": "k\xff", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 1}}]}""")
+            {"ph": "X", "cat": "kernel", "name": "k\xff", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 1}}]}"""
+        )
         _, nodes = self.read(trace)
-        self.assertEqual({n.name for n in nodes.values() if n.type != chakra_reader.METADATA}, {"a\ufffd\0b", "cudaLaunchKernel", "k\ufffd", "(launch latency)"})
+        self.assertEqual(
+            {n.name for n in nodes.values() if n.type != chakra_reader.METADATA},
+            {"a\ufffd\0b", "cudaLaunchKernel", "k\ufffd", "(launch latency)"},
+        )
         (task,) = [n for n in nodes.values() if "task" in n.attributes]
         self.assertEqual((task.start, task.duration), (12, 9))
 
@@ -192,7 +215,10 @@ class Chakra(support.ProgramTest):
         folder = self.scratch / "job"
         folder.mkdir()
         for rank in (0, 1):
-            shutil.copy(support.data_file(f"public-traces/hta__trace_filter__sampled_rank-{rank}.json.gz"), folder / f"trace_rank-{rank}.json.gz")
+            shutil.copy(
+                support.data_file(f"public-traces/hta__trace_filter__sampled_rank-{rank}.json.gz"),
+                folder / f"trace_rank-{rank}.json.gz",
+            )
         return folder
 
     def test_a_file_a_rank(self):
@@ -210,8 +236,10 @@ class Chakra(support.ProgramTest):
         for rank in (0, 1):
             path = self.export(merged, rank=rank, name="parts")
             ours, theirs = (chakra_reader.read(p)[1] for p in (path, self.scratch / f"all.{rank}.et"))
-            self.assertEqual(sorted(n.name for n in ours.values() if "task" in n.attributes),
-                             sorted(n.name for n in theirs.values() if "task" in n.attributes))
+            self.assertEqual(
+                sorted(n.name for n in ours.values() if "task" in n.attributes),
+                sorted(n.name for n in theirs.values() if "task" in n.attributes),
+            )
 
     def assert_reads_back(self, trace):
         """Every table and column; and the copy of the copy is the copy."""
@@ -239,9 +267,11 @@ class Chakra(support.ProgramTest):
                 self.assert_reads_back(trace).unlink()
 
     def test_other_formats_read_back(self):
-        for trace in (support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb"),
-                      nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5"),
-                      rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn())):
+        for trace in (
+            support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb"),
+            nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5"),
+            rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn()),
+        ):
             with self.subTest(trace=trace.name):
                 self.assert_reads_back(trace).unlink()
 
@@ -251,10 +281,15 @@ class Chakra(support.ProgramTest):
         for trace in SAMPLES:
             path = self.exported(trace)
             for command in (("report", "--no-local-state"), ("whatif", "--no-local-state")):
-                want, got = (json.loads(support.headroom(command[0], t, *command[1:], "--json").out) for t in (trace, path))
+                want, got = (
+                    json.loads(support.headroom(command[0], t, *command[1:], "--json").out) for t in (trace, path)
+                )
                 for section in want.keys() - of_the_file:
-                    self.assertEqual(json.dumps(want[section]).replace(str(trace), "TRACE"), json.dumps(got[section]).replace(str(path), "TRACE"),
-                                     (trace.name, command[0], section))
+                    self.assertEqual(
+                        json.dumps(want[section]).replace(str(trace), "TRACE"),
+                        json.dumps(got[section]).replace(str(path), "TRACE"),
+                        (trace.name, command[0], section),
+                    )
             self.assertEqual(self.report(path)["inputs"][0]["format"], "chakra-execution-trace")
             path.unlink()
 
@@ -270,7 +305,9 @@ class Chakra(support.ProgramTest):
         whole = self.report(self.write("whole.et", data))["inputs"][0]["events"]
         cuts = damage.sample([(f"cut-{k}.et", data[:k]) for k in range(1, len(data))], None if support.FULL else 40)
         rng = random.Random(damage.SEED)
-        flips = damage.sample([(f"flip-{k}.et", damage.flipped(data, k, rng)) for k in range(len(data))], None if support.FULL else 60)
+        flips = damage.sample(
+            [(f"flip-{k}.et", damage.flipped(data, k, rng)) for k in range(len(data))], None if support.FULL else 60
+        )
         for name, damaged in cuts + flips:
             outcome = support.headroom("report", "--json", self.write(name, damaged))
             self.assertIn(outcome.code, (0, 3), outcome)
@@ -281,16 +318,70 @@ class Chakra(support.ProgramTest):
                     self.assertLessEqual(report["inputs"][0]["events"], whole + 1)  # What is cut counts, too.
 
     def small(self):
-        return self.write("small.json", json.dumps({"distributedInfo": {"rank": 3, "world_size": 8}, "traceEvents": [
-            {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 40},
-            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 20,
-             "args": {"Input Dims": [[8, 4], [4, 2]], "Input type": ["float", "float"], "External id": 1}},
-            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {"correlation": 1}},
-            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9,
-             "args": {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 2, 3]}},
-            {"ph": "X", "cat": "cpu_op", "name": "waits", "pid": 1, "tid": 2, "ts": 3, "dur": 4},
-            {"ph": "C", "name": "load", "pid": 1, "tid": 1, "ts": 11, "args": {"a": 0.1, "b": 1e300}},
-            {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 13, "args": {"Bytes": -512, "Addr": 2**40, "Device Id": 0}}]}))
+        return self.write(
+            "small.json",
+            json.dumps(
+                {
+                    "distributedInfo": {"rank": 3, "world_size": 8},
+                    "traceEvents": [
+                        {
+                            "ph": "X",
+                            "cat": "user_annotation",
+                            "name": "ProfilerStep#1",
+                            "pid": 1,
+                            "tid": 1,
+                            "ts": 0,
+                            "dur": 40,
+                        },
+                        {
+                            "ph": "X",
+                            "cat": "cpu_op",
+                            "name": "aten::mm",
+                            "pid": 1,
+                            "tid": 1,
+                            "ts": 1,
+                            "dur": 20,
+                            "args": {
+                                "Input Dims": [[8, 4], [4, 2]],
+                                "Input type": ["float", "float"],
+                                "External id": 1,
+                            },
+                        },
+                        {
+                            "ph": "X",
+                            "cat": "cuda_runtime",
+                            "name": "cudaLaunchKernel",
+                            "pid": 1,
+                            "tid": 1,
+                            "ts": 5,
+                            "dur": 5,
+                            "args": {"correlation": 1},
+                        },
+                        {
+                            "ph": "X",
+                            "cat": "kernel",
+                            "name": "gemm",
+                            "pid": 0,
+                            "tid": 7,
+                            "ts": 12.5,
+                            "dur": 9,
+                            "args": {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 2, 3]},
+                        },
+                        {"ph": "X", "cat": "cpu_op", "name": "waits", "pid": 1, "tid": 2, "ts": 3, "dur": 4},
+                        {"ph": "C", "name": "load", "pid": 1, "tid": 1, "ts": 11, "args": {"a": 0.1, "b": 1e300}},
+                        {
+                            "ph": "i",
+                            "s": "t",
+                            "name": "[memory]",
+                            "pid": 1,
+                            "tid": 1,
+                            "ts": 13,
+                            "args": {"Bytes": -512, "Addr": 2**40, "Device Id": 0},
+                        },
+                    ],
+                }
+            ),
+        )
 
     def test_small_trace_reads_back(self):
         path = self.assert_reads_back(self.small())

@@ -5,10 +5,15 @@ import subprocess
 from integration import support
 
 GOLDENS = ("host-bound-two-steps", "gpu-bound", "communication-exposed-and-hidden", "copy-to-device-exposed")
-REAL = ("h200/traces/bert_base_amp-fp16.json.gz", "h200/traces/vgg19_fp32.json.gz", "h200/traces/gpt2_fp32.json.gz",
-        "h200/traces/resnet50_bs-8.json.gz", "public-traces/hta__nccl_parser_config__nccl_data.json.gz",
-        "public-traces/tracelens__mi300__resnet_act_checkpoint.json.gz",
-        "public-traces/hta__trace_filter__sampled_rank-0.json.gz")
+REAL = (
+    "h200/traces/bert_base_amp-fp16.json.gz",
+    "h200/traces/vgg19_fp32.json.gz",
+    "h200/traces/gpt2_fp32.json.gz",
+    "h200/traces/resnet50_bs-8.json.gz",
+    "public-traces/hta__nccl_parser_config__nccl_data.json.gz",
+    "public-traces/tracelens__mi300__resnet_act_checkpoint.json.gz",
+    "public-traces/hta__trace_filter__sampled_rank-0.json.gz",
+)
 
 
 class Checks(support.ProgramTest):
@@ -16,8 +21,13 @@ class Checks(support.ProgramTest):
         link = self.scratch / "headroom"
         if not link.exists():
             link.symlink_to(support.BINARY)
-        return subprocess.run(["sh", "-c", command], cwd=cwd, capture_output=True, timeout=120,
-                              env={**os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}"})
+        return subprocess.run(
+            ["sh", "-c", command],
+            cwd=cwd,
+            capture_output=True,
+            timeout=120,
+            env={**os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}"},
+        )
 
     def check_findings(self, path):
         report = self.report(path.name, cwd=path.parent)

@@ -29,7 +29,7 @@ class Makers(unittest.TestCase):
 
     def test_cuts_promise_complete_events(self):
         promised = {len(data): least for _, data, least in damage.cuts(self.DATA)}
-        end = self.DATA.index(b',', self.DATA.index(b'"x"'))
+        end = self.DATA.index(b",", self.DATA.index(b'"x"'))
         self.assertEqual((promised[0], promised[end - 1], promised[end], promised[len(self.DATA) - 1]), (0, 0, 1, 2))
 
     def test_every_flip_changes_one_byte(self):
@@ -53,8 +53,13 @@ class Damage(support.ProgramTest):
                 outcomes = pool.map(lambda case: self.run_on(*case[:2]), cases)
             for (name, damaged, least), outcome in zip(cases, outcomes):
                 with self.subTest(f"{origin} {name}"):
-                    # Damaged compression can repeat text; an event takes a brace or, where its beginning is overwritten, a phase at least.
-                    most = sum(max(1, piece.count(b'"ph"')) for piece in damage.unfolded(damaged).split(b"{")) if maker == "gzip_flips" else total
+                    # Damaged compression can repeat text; an event takes a brace or, where its beginning is
+                    # overwritten, a phase at least.
+                    most = (
+                        sum(max(1, piece.count(b'"ph"')) for piece in damage.unfolded(damaged).split(b"{"))
+                        if maker == "gzip_flips"
+                        else total
+                    )
                     self.check_one(name, outcome, least, most)
 
     def run_on(self, name, damaged):
@@ -100,7 +105,7 @@ class Damage(support.ProgramTest):
         whole = 0
         for pct in (40, 50, 55, 60, 70, 80, 85, 90, 95, 98, 99):
             with self.subTest(f"{pct} %"):
-                cut = self.report(self.write("cut.json", data[:len(data) * pct // 100]))
+                cut = self.report(self.write("cut.json", data[: len(data) * pct // 100]))
                 for row in cut["steps"]["list"]:
                     if not row["whole"]:
                         continue
@@ -118,9 +123,13 @@ class Damage(support.ProgramTest):
 
     def test_a_bare_array_whose_stream_is_cut_is_cut(self):
         """It may lack its bracket, so only the compression tells."""
-        events = ",\n".join('{"ph": "X", "cat": "cpu_op", "name": "op%d", "pid": 1, "tid": 1, "ts": %d, "dur": 5}' % (i, i * 10)
-                            for i in range(2000))
+        events = ",\n".join(
+            '{"ph": "X", "cat": "cpu_op", "name": "op%d", "pid": 1, "tid": 1, "ts": %d, "dur": 5}' % (i, i * 10)
+            for i in range(2000)
+        )
         packed = gzip.compress(f"[{events}]".encode(), mtime=0)
-        codes = [i["code"] for i in self.report(self.write("bare.json.gz", packed[:len(packed) // 2]))["health"]["issues"]]
+        codes = [
+            i["code"] for i in self.report(self.write("bare.json.gz", packed[: len(packed) // 2]))["health"]["issues"]
+        ]
         self.assertIn("truncated", codes)
         self.assertIn("cut-compression", codes)

@@ -11,10 +11,12 @@ class Data(loading.Recorded):
     def test_stages_agree_with_stopwatches_of_the_program(self):
         for workers in (0, 1, 2, 4):
             with self.subTest(workers=workers):
-                outcome = self.record(f"""
+                outcome = self.record(
+                    f"""
                     train(torch.utils.data.DataLoader(images, batch_size=8, num_workers={workers}))
                     print(json.dumps({{stage.name: sum(stage.sums) for stage in stages}}))
-                    """)
+                    """
+                )
                 report = self.data()
                 stages = {row["name"]: row for row in report["stages"] if row["kind"] == "stage"}
                 for name, seconds in json.loads(outcome.text).items():
@@ -31,28 +33,35 @@ class Data(loading.Recorded):
         cases = {"preparation": "Decode('a'), Decode('b')", "fetch": "Crop('a'), Crop('b')"}
         for bound, stages in cases.items():
             with self.subTest(bound):
-                self.record(f"train(torch.utils.data.DataLoader(Images(160, Compose([{stages}])), batch_size=8, num_workers=1))")
+                self.record(
+                    f"train(torch.utils.data.DataLoader(Images(160, Compose([{stages}])), batch_size=8, num_workers=1))"
+                )
                 report = self.data()
                 self.assertEqual(report["bound"], bound, report["batch"])
                 self.assertGreater(report["loop"]["wait_share_pct"], 50)
-        self.record("train(torch.utils.data.DataLoader(Images(160, Compose([])), batch_size=8, num_workers=1), wait=0.1)")
+        self.record(
+            "train(torch.utils.data.DataLoader(Images(160, Compose([])), batch_size=8, num_workers=1), wait=0.1)"
+        )
         self.assertEqual(self.data()["bound"], "none")
 
     def test_workers_that_are_ended_in_the_middle(self):
         """What they had begun ends with them, not with the recording."""
-        self.record("""
+        self.record(
+            """
             for batch in torch.utils.data.DataLoader(images, batch_size=4, num_workers=2):
                 break
             time.sleep(2)
             train(torch.utils.data.DataLoader(images, batch_size=4, num_workers=2))
-            """)
+            """
+        )
         report = self.data()
         self.assertLess(max(worker["busy_ms"] + worker["idle_ms"] for worker in report["workers"]), 1800)
         for row in report["stages"]:
             self.assertLess(row["total_ms"], 1800, row)
 
     def test_loaders_in_threads(self):
-        self.record("""
+        self.record(
+            """
             import threading
             def drain():
                 for _ in range(20):
@@ -62,34 +71,46 @@ class Data(loading.Recorded):
             for thread in threads: thread.start()
             drain()
             for thread in threads: thread.join()
-            """)
-        # Iterators that are made or asked at the same moment may be taken for each other: counters are the process's. A busy
-        # machine has more such moments: 509 of 640 were told apart on one.
+            """
+        )
+        # Iterators that are made or asked at the same moment may be taken for each other: counters are the process's. A
+        # busy machine has more such moments: 509 of 640 were told apart on one.
         self.assertGreater(sum(loader["batches"] for loader in self.data()["loaders"]), 0.6 * 4 * 20 * 8)
 
     def test_probes_tell_the_loop_from_its_loader(self):
-        """8 ms a step and more, 8 samples of 2 ms each and more: the loader of one worker is the slower one, that of two and a deep queue hardly."""
+        """8 ms a step and more, 8 samples of 2 ms each and more: the loader of one worker is the slower one, that of
+        two and a deep queue hardly.
+        """
         for flags in ("num_workers=0", "num_workers=1", "num_workers=2, prefetch_factor=4"):
             with self.subTest(flags):
-                outcome = self.probe(f"""
+                outcome = self.probe(
+                    f"""
                     naps = Images(2400, Compose([Crop('a')]))
                     train(torch.utils.data.DataLoader(naps, batch_size=8, {flags}), wait=0.008)
-                    """)
+                    """
+                )
                 self.assertEqual(outcome.code, 0, outcome)
                 self.assertIn("do not keep what this run learns", outcome.message)
                 report = self.data()
                 probe = report["probe"]
-                self.assertEqual([probe[key]["count"] for key in ("step_ms", "loop_ms", "loader_ms", "again_ms")], [4, 4, 5, 5], probe)
+                self.assertEqual(
+                    [probe[key]["count"] for key in ("step_ms", "loop_ms", "loader_ms", "again_ms")],
+                    [4, 4, 5, 5],
+                    probe,
+                )
                 loop, loader = probe["loop_ms"]["mid"], probe["loader_ms"]["mid"]
                 workers = report["loaders"][0]["workers"]
                 self.assertGreater(loop, 8)
                 self.assertGreater(loader, 8 * 2 / max(1, workers))
-                # Had the queue that repeating has filled been part of its steps as ever, they would be half as long with one worker. With two
-                # and a deep queue, nothing but noise is between all these figures.
+                # Had the queue that repeating has filled been part of its steps as ever, they would be half as long
+                # with one worker. With two and a deep queue, nothing but noise is between all these figures.
                 if workers < 2:
                     expected = max(loop, loader) if workers else loop + loader
-                    for one, other in ((probe["step_ms"]["mid"], expected), (probe["step_ms"]["mid"], report["loop"]["step_ms"]),
-                                       (probe["again_ms"]["mid"], loader)):
+                    for one, other in (
+                        (probe["step_ms"]["mid"], expected),
+                        (probe["step_ms"]["mid"], report["loop"]["step_ms"]),
+                        (probe["again_ms"]["mid"], loader),
+                    ):
                         self.assertTrue(0.65 < one / other < 1.5, probe)
                 self.assertAlmostEqual(probe["limit_ms"], max(loop, probe["again_ms"]["mid"]))
                 # All else is of the program as it is.
@@ -124,7 +145,10 @@ def consume(loader):
             model(x.mean(dim=(2, 3))).mean().backward()
             optimizer.step()
 """
-        outcome = self.probe("consume(torch.utils.data.DataLoader(Stream(), batch_size=4, num_workers=1, collate_fn=collate))", setup=setup)
+        outcome = self.probe(
+            "consume(torch.utils.data.DataLoader(Stream(), batch_size=4, num_workers=1, collate_fn=collate))",
+            setup=setup,
+        )
         self.assertEqual(outcome.code, 0, outcome)
         probe = self.data()["probe"]
         self.assertEqual(probe["loop_ms"]["count"], 4)
@@ -135,13 +159,15 @@ def consume(loader):
     def test_probes_of_workers_that_stay_and_workers_that_are_spawned(self):
         for flags in ("num_workers=2, persistent_workers=True", "num_workers=1, multiprocessing_context='spawn'"):
             with self.subTest(flags):
-                outcome = self.probe(f"""
+                outcome = self.probe(
+                    f"""
                     loader = torch.utils.data.DataLoader(Images(640, Compose([])), batch_size=8, {flags})
                     for epoch in range(6):
                         for count, batch in enumerate(loader):
                             train([batch])
                             if epoch % 2 and count > 30: break
-                    """)
+                    """
+                )
                 self.assertEqual(outcome.code, 0, outcome)
                 report = self.data()
                 probe = report["probe"]
@@ -150,7 +176,8 @@ def consume(loader):
                 self.assertGreater(report["loaders"][0]["fetches"], 50)
 
     def test_a_validation_on_the_same_dataset_is_not_probed(self):
-        outcome = self.probe("""
+        outcome = self.probe(
+            """
             parts = [torch.utils.data.SubsetRandomSampler(range(a, a + 480)) for a in (0, 480)]
             dataset = Images(960, Compose([]))
             model = torch.nn.Linear(3, 1)
@@ -167,14 +194,19 @@ def consume(loader):
                     assert len(x) == 6
                     count += 1
                 assert count == 80, count
-            """)
+            """
+        )
         self.assertEqual(outcome.code, 0, outcome)
-        probes = {report["loaders"][0]["batch_size"]: report["probe"] for report in (self.data("--loader", 1), self.data("--loader", 2))}
+        probes = {
+            report["loaders"][0]["batch_size"]: report["probe"]
+            for report in (self.data("--loader", 1), self.data("--loader", 2))
+        }
         self.assertIsNone(probes[6])
         self.assertEqual(probes[8]["loop_ms"]["count"], 4)
 
     def test_an_evaluation_within_a_turn_is_no_step(self):
-        outcome = self.probe("""
+        outcome = self.probe(
+            """
             model = torch.nn.Linear(3, 1)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
             held_out = torch.utils.data.DataLoader(Images(8, Compose([])), batch_size=8)
@@ -185,7 +217,8 @@ def consume(loader):
                 if number % 25 == 24:
                     for batch in held_out:
                         time.sleep(0.2)
-            """)
+            """
+        )
         self.assertEqual(outcome.code, 0, outcome)
         probes = [self.data("--loader", number)["probe"] for number in (1, 2)]
         (probe,) = [probe for probe in probes if probe]  # It is shown under the loader that was probed.
@@ -196,7 +229,9 @@ def consume(loader):
         self.record("train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1), wait=0.02)", samples=320)
         report = self.data("workers=0", "workers=2,prefetch=4", "cached=100%", "stage=Decode:2")
         rows = report["forecast"]["asked"]
-        self.assertEqual([row["setting"] for row in rows], ["workers=0", "workers=2,prefetch=4", "cached=100%", "stage=Decode:2"])
+        self.assertEqual(
+            [row["setting"] for row in rows], ["workers=0", "workers=2,prefetch=4", "cached=100%", "stage=Decode:2"]
+        )
         for row in rows:
             step = row["step_ms"]
             self.assertLessEqual(step["low"], step["mid"])

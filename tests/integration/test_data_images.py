@@ -1,4 +1,6 @@
-"""`headroom data` on an image pipeline as people have it: JPEG files, Pillow, torchvision's transforms, a DataLoader, a training loop."""
+"""`headroom data` on an image pipeline as people have it: JPEG files, Pillow, torchvision's transforms, a DataLoader, a
+training loop.
+"""
 import json
 import os
 import subprocess
@@ -10,8 +12,8 @@ MEASURES_TIME = True
 
 PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch and torchvision.
 
-# Each stage of weight keeps a stopwatch of its own, in memory that workers share: what the stage table is held against. In the others it would
-# be a good part of what it measures.
+# Each stage of weight keeps a stopwatch of its own, in memory that workers share: what the stage table is held against.
+# In the others it would be a good part of what it measures.
 PROGRAM = """
 import json, multiprocessing, sys, time
 import numpy, torch
@@ -93,8 +95,11 @@ class Images(support.ProgramTest):
                 self.assertLessEqual({*watches, "PIL.decode"}, set(stages))
                 for name, seconds in watches.items():
                     self.assertEqual(stages[name]["count"], 96, name)
-                    # More threads than cores: one may lose its core between stopwatch and region, for a slice of the scheduler.
+                    # More threads than cores: one may lose its core between stopwatch and region, for a slice of the
+                    # scheduler.
                     crowded_ms = 0 if workers < os.cpu_count() else 10
-                    self.assertAlmostEqual(stages[name]["total_ms"], 1e3 * seconds, delta=50 * seconds + crowded_ms, msg=name)
+                    self.assertAlmostEqual(
+                        stages[name]["total_ms"], 1e3 * seconds, delta=50 * seconds + crowded_ms, msg=name
+                    )
                 self.assertEqual(report["loaders"][0]["workers"], workers)
                 self.assertEqual(report["loaders"][0]["batches"], 12)

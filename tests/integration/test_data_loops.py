@@ -6,16 +6,21 @@ class Data(loading.Recorded):
     def test_each_way_to_start_workers(self):
         for start in ("fork", "spawn", "forkserver"):
             with self.subTest(start):
-                self.record(f"""
+                self.record(
+                    f"""
                     loader = torch.utils.data.DataLoader(images, batch_size=8, num_workers=2, multiprocessing_context="{start}",
                                                          persistent_workers={start == "spawn"})
                     for _ in range(2):
                         train(loader)
-                    """, samples=96)
+                    """,
+                    samples=96,
+                )
                 report = self.data()
                 self.assertEqual(report["loaders"][0]["epochs"], 2)
                 self.assertEqual(report["loaders"][0]["batches"], 24)
-                self.assertEqual({row["name"] for row in report["stages"] if row["kind"] == "stage"}, {"Decode", "Crop"})
+                self.assertEqual(
+                    {row["name"] for row in report["stages"] if row["kind"] == "stage"}, {"Decode", "Crop"}
+                )
                 self.assertGreater(report["loop"]["epoch_start_ms"], 0)
 
     def test_iterable_datasets_functions_and_modules_as_stages(self):
@@ -36,10 +41,13 @@ class Stream(torch.utils.data.IterableDataset):
 """
         for workers in (0, 2):
             with self.subTest(workers=workers):
-                self.record(f"""
+                self.record(
+                    f"""
                     stream = Stream(Compose([double, Shift(), Compose([Shift()])]))
                     train((x,) for x in torch.utils.data.DataLoader(stream, batch_size=4, num_workers={workers}))
-                    """, setup=setup)
+                    """,
+                    setup=setup,
+                )
                 report = self.data()
                 self.assertEqual(report["loaders"][0]["batches"], 10 * max(1, workers))
                 names = {row["name"] for row in report["stages"] if row["kind"] == "stage"}
@@ -48,17 +56,22 @@ class Stream(torch.utils.data.IterableDataset):
 
     def test_functions_are_stages_once_however_many_epochs(self):
         setup = "def double(x):\n    return x * 2\n"
-        self.record("""
+        self.record(
+            """
             images = Images(16, Compose([double, stages[0]]))
             loader = torch.utils.data.DataLoader(images, batch_size=8, num_workers=1, persistent_workers=True)
             for _ in range(30):
                 train(loader)
-            """, setup=setup)
+            """,
+            setup=setup,
+        )
         counts = {row["name"]: row["count"] for row in self.data()["stages"] if row["kind"] == "stage"}
         self.assertEqual(counts, {"double": 480, "Decode": 480})
 
     def test_what_a_dataset_holds_is_pickled_as_ever(self):
-        setup = "import numpy, io\n" + """
+        setup = (
+            "import numpy, io\n"
+            + """
 class Arrays(torch.utils.data.Dataset):
     def __init__(self):
         self.loader, self.target_transform = numpy.load, dict
@@ -70,16 +83,24 @@ class Arrays(torch.utils.data.Dataset):
         self.target_transform([(1, 2)])
         return self.loader(io.BytesIO(self.file.getvalue())), 0
 """
-        self.record("""
+        )
+        self.record(
+            """
             images = Arrays()
             for workers, start in ((0, None), (1, "spawn"), (0, None)):
                 train(torch.utils.data.DataLoader(images, batch_size=4, num_workers=workers, multiprocessing_context=start))
-            """, setup=setup)
+            """,
+            setup=setup,
+        )
         self.assertEqual(sum(loader["batches"] for loader in self.data()["loaders"]), 12)
 
     def test_only_some_steps(self):
-        program = self.write("train.py", loading.PROGRAM + loading.MAIN.replace("{samples}", "400") +
-                             "    train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1))\n")
+        program = self.write(
+            "train.py",
+            loading.PROGRAM
+            + loading.MAIN.replace("{samples}", "400")
+            + "    train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1))\n",
+        )
         self.file = self.scratch / "r.pftrace"
         outcome = support.headroom("record", "-o", self.file, "--steps", "10:40", "--", loading.PYTHON, program)
         self.assertEqual(outcome.code, 0, outcome)
@@ -96,10 +117,14 @@ class Patients(torch.utils.data.Dataset):
     def __getitem__(self, index):
         raise ValueError(index)
 """
-        self.record("""
+        self.record(
+            """
             for batch in torch.utils.data.DataLoader(Patients(), sampler=["john-doe"] * 3, batch_size=1):
                 pass
-            """, setup=setup, code=1)
+            """,
+            setup=setup,
+            code=1,
+        )
         self.assertNotIn(b"john-doe", self.file.read_bytes())
         self.assert_refused(support.headroom("data", self.file), 3, "failed a sample: ValueError")
 
@@ -113,24 +138,31 @@ counted.steps = 0
 """
         for workers in (0, 1):
             with self.subTest(workers=workers):
-                outcome = self.probe(f"""
+                outcome = self.probe(
+                    f"""
                     loader = torch.utils.data.DataLoader(Images(3200, Compose([])), batch_size=8, num_workers={workers})
                     train(counted(loader))
                     print(counted.steps, len(loader))
-                    """, setup=setup)
+                    """,
+                    setup=setup,
+                )
                 self.assertEqual(outcome.code, 0, outcome)
                 steps, batches = map(int, outcome.text.split())
                 self.assertLessEqual(steps, batches)
                 self.assertGreater(steps, batches / 2)
 
     def test_an_iterator_that_outlives_its_loader(self):
-        outcome = self.probe("train(iter(torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1, persistent_workers=True)))")
+        outcome = self.probe(
+            "train(iter(torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1, persistent_workers=True)))"
+        )
         self.assertEqual(outcome.code, 0, outcome)
         self.assertTrue(any("without its loader" in doubt for doubt in self.data()["probe"]["doubts"]))
 
     def test_what_does_not_go_with_a_probe_is_refused(self):
         for flags in (("--level", "metrics"), ("--steps", "10:20")):
-            outcome = support.headroom("record", "--probe-input", *flags, "-o", self.scratch / "no.pftrace", "--", "true")
+            outcome = support.headroom(
+                "record", "--probe-input", *flags, "-o", self.scratch / "no.pftrace", "--", "true"
+            )
             self.assert_refused(outcome, 2, "--probe-input", flags[0])
             self.assertFalse((self.scratch / "no.pftrace").exists())
 
@@ -145,7 +177,11 @@ counted.steps = 0
                 optimizer.step()
             """
         loop = "for batch in torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1): "
-        cases = {"other loaders": two, "no loader": loop + "pass", "several ranks": "os.environ['WORLD_SIZE'] = '2'\n" + loop + "train([batch])"}
+        cases = {
+            "other loaders": two,
+            "no loader": loop + "pass",
+            "several ranks": "os.environ['WORLD_SIZE'] = '2'\n" + loop + "train([batch])",
+        }
         for piece, main in cases.items():
             with self.subTest(piece):
                 outcome = self.probe(main)
@@ -160,7 +196,9 @@ class Late(Images):
             raise ValueError("mine")
         return super().__getitem__(index)
 """
-        outcome = self.probe("train(torch.utils.data.DataLoader(Late(400, Compose([])), batch_size=8, num_workers=1))", setup=setup)
+        outcome = self.probe(
+            "train(torch.utils.data.DataLoader(Late(400, Compose([])), batch_size=8, num_workers=1))", setup=setup
+        )
         self.assertEqual(outcome.code, 1)
         self.assertIn("ValueError: mine", outcome.message)
         self.assertNotIn("During handling", outcome.message)
@@ -176,17 +214,27 @@ class Late(Images):
         self.record("train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1), wait=0.005)", samples=320)
         outcome = support.headroom("data", self.file, "workers=2", environment={"LC_ALL": "C.UTF-8"})
         self.assertEqual(outcome.code, 0, outcome)
-        for piece in ("Input pipeline: ", "1 worker, 2 batches a worker ahead, batches of 8 from 320 samples", "Decode", "(collate)",
-                      "workers=2  ", "as recorded", "cheapest setting within 2 %", "Check: the recorded setting simulates to"):
+        for piece in (
+            "Input pipeline: ",
+            "1 worker, 2 batches a worker ahead, batches of 8 from 320 samples",
+            "Decode",
+            "(collate)",
+            "workers=2  ",
+            "as recorded",
+            "cheapest setting within 2 %",
+            "Check: the recorded setting simulates to",
+        ):
             self.assertIn(piece, outcome.text)
         self.assertLessEqual(max(map(len, outcome.text.splitlines())), 100)
 
     def test_one_of_several_loaders(self):
-        self.record("""
+        self.record(
+            """
             for _ in range(2):
                 train(torch.utils.data.DataLoader(images, batch_size=8))
                 train(torch.utils.data.DataLoader(Images(20, Compose([])), batch_size=4))
-            """)
+            """
+        )
         first, second = self.data()["loaders"]
         self.assertEqual((first["batch_size"], second["batch_size"]), (8, 4))
         self.assertEqual([loader["batch_size"] for loader in self.data("--loader", 2)["loaders"]], [4, 8])
@@ -210,8 +258,11 @@ class Picky(Images):
 """
         for workers in (0, 2):
             with self.subTest(workers=workers):
-                outcome = self.record(f"train(torch.utils.data.DataLoader(Picky(160, Compose(stages)), batch_size=8, num_workers={workers}))",
-                                      setup=setup, code=1)
+                outcome = self.record(
+                    f"train(torch.utils.data.DataLoader(Picky(160, Compose(stages)), batch_size=8, num_workers={workers}))",
+                    setup=setup,
+                    code=1,
+                )
                 self.assertIn("secret text", outcome.message)  # The program's own error, as ever.
                 self.assertIn("ValueError", outcome.message)
                 failures = self.data()["failures"]
@@ -227,7 +278,11 @@ class Broken(Watch):
             raise KeyError("k")
         return x
 """
-        self.record("train(torch.utils.data.DataLoader(Images(160, Compose([stages[1], Broken('b')])), batch_size=8))", setup=setup, code=1)
+        self.record(
+            "train(torch.utils.data.DataLoader(Images(160, Compose([stages[1], Broken('b')])), batch_size=8))",
+            setup=setup,
+            code=1,
+        )
         self.assertRegex(self.data()["failures"][0], r"^failed sample \d+ in stage::Broken: KeyError$")
 
     def test_a_worker_that_dies(self):
@@ -238,7 +293,11 @@ class Deadly(Images):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().__getitem__(index)
 """
-        outcome = self.record("train(torch.utils.data.DataLoader(Deadly(160, Compose(stages)), batch_size=8, num_workers=2))", setup=setup, code=1)
+        outcome = self.record(
+            "train(torch.utils.data.DataLoader(Deadly(160, Compose(stages)), batch_size=8, num_workers=2))",
+            setup=setup,
+            code=1,
+        )
         self.assertIn("killed by signal", outcome.message)
         report = self.data()
         self.assertIn("worker_died worker 0: signal 9", report["failures"])
@@ -246,16 +305,22 @@ class Deadly(Images):
 
     def test_a_stage_that_returns_nothing(self):
         setup = "class Void(Watch):\n    def work(self, x):\n        return None\n"
-        outcome = self.record("train(torch.utils.data.DataLoader(Images(16, Compose([Void('v')])), batch_size=8, num_workers=1))",
-                              setup=setup, code=1)
+        outcome = self.record(
+            "train(torch.utils.data.DataLoader(Images(16, Compose([Void('v')])), batch_size=8, num_workers=1))",
+            setup=setup,
+            code=1,
+        )
         self.assertIn("NoneType", outcome.message)
         self.assert_refused(support.headroom("data", self.file), 3, "no batch", "nothing_returned stage::Void")
 
     def test_no_data_at_all(self):
-        self.record("""
+        self.record(
+            """
             for batch in torch.utils.data.DataLoader(images, batch_size=8, num_workers=1):
                 pass
-            """, samples=0)
+            """,
+            samples=0,
+        )
         outcome = support.headroom("data", self.file)
         self.assert_refused(outcome, 3, "empty")
 
@@ -294,7 +359,15 @@ class Bench(loading.Benched):
         self.assert_refused(self.bench("Broken"), 3, "sample", "no such image")
         self.assert_refused(self.bench("nothing"), 2, "nothing")
         self.assert_refused(self.bench("loader", "--workers", "two"), 2, "two")
-        self.assert_refused(support.headroom("data", "bench", "container", "--python", loading.PYTHON, cwd=self.scratch), 2, "MODULE:FUNCTION")
+        self.assert_refused(
+            support.headroom("data", "bench", "container", "--python", loading.PYTHON, cwd=self.scratch),
+            2,
+            "MODULE:FUNCTION",
+        )
         self.assert_refused(support.headroom("data", "bench", "a:b", "--python", "/nonexistent"), 2, "--python")
         self.write("container.py", loading.CONTAINER + "\ndef empty():\n    return Files(0)\n")
-        self.assert_refused(support.headroom("data", "bench", "container:empty", "--python", loading.PYTHON, cwd=self.scratch), 3, "empty")
+        self.assert_refused(
+            support.headroom("data", "bench", "container:empty", "--python", loading.PYTHON, cwd=self.scratch),
+            3,
+            "empty",
+        )

@@ -36,8 +36,10 @@ class DiffTest(support.ProgramTest):
         """A copy of a trace whose kernels take longer; those after them on the stream start as much later."""
         document = json.loads(gzip.decompress(source.read_bytes()))
         shift = 0
-        for event in sorted((e for e in document["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")),
-                            key=lambda e: e["ts"]):
+        for event in sorted(
+            (e for e in document["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")),
+            key=lambda e: e["ts"],
+        ):
             event["ts"] += shift
             if event["cat"] == "kernel":
                 more = event["dur"] * (factor - 1)
@@ -50,7 +52,14 @@ class RealPairs(DiffTest):
     def test_the_same_job_twice(self):
         for model in ("resnet50", "gpt2", "vgg19"):
             with self.subTest(model):
-                answer = self.diff(trace(f"{model}_fp32"), trace(f"{model}_fp32_layers"), "--gate", "gpu_work_ms<=+3%", "--gate", "gpu_tasks<=+0%")
+                answer = self.diff(
+                    trace(f"{model}_fp32"),
+                    trace(f"{model}_fp32_layers"),
+                    "--gate",
+                    "gpu_work_ms<=+3%",
+                    "--gate",
+                    "gpu_tasks<=+0%",
+                )
                 self.assertFalse(answer["changed"])
                 self.assertTrue(answer["comparable"])
                 self.assertEqual(answer["gate"]["verdict"], "pass")
@@ -100,16 +109,33 @@ class Versions(DiffTest):
         return {f["name"]: (f["a"], f["b"]) for f in answer["facts"] if f["name"].startswith("version.")}
 
     def test_other_versions_are_told_and_block_nothing(self):
-        a = self.with_versions("a.json", cuda_runtime_version=12080, distributedInfo={"rank": 0, "world_size": 1, "nccl_version": "2.27.7"})
+        a = self.with_versions(
+            "a.json", cuda_runtime_version=12080, distributedInfo={"rank": 0, "world_size": 1, "nccl_version": "2.27.7"}
+        )
         b = self.with_versions("b.json", cuda_runtime_version=13000, hip_runtime_version=60443483)
         answer = self.diff(a, b, "--gate", "gpu_tasks<=+0%")
-        self.assertEqual(self.facts(answer), {"version.cuda_runtime": ("12.8", "13.0"), "version.nccl": ("2.27.7", None), "version.hip_runtime": (None, "6.4.43483")})
+        self.assertEqual(
+            self.facts(answer),
+            {
+                "version.cuda_runtime": ("12.8", "13.0"),
+                "version.nccl": ("2.27.7", None),
+                "version.hip_runtime": (None, "6.4.43483"),
+            },
+        )
         for copy in ("copy.json", "copy.pftrace"):
             self.assertEqual(support.headroom("slice", a, "--time", "0:", "-o", self.scratch / copy).code, 0)
-            self.assertEqual(self.facts(self.diff(self.scratch / copy, a)), {"version.cuda_runtime": ("12.8",) * 2, "version.nccl": ("2.27.7",) * 2})
+            self.assertEqual(
+                self.facts(self.diff(self.scratch / copy, a)),
+                {"version.cuda_runtime": ("12.8",) * 2, "version.nccl": ("2.27.7",) * 2},
+            )
 
     def test_what_is_no_version_is_not_kept(self):
-        a = self.with_versions("a.json", cuda_runtime_version=-1, distributedInfo={"nccl_version": "/home/me/nccl"}, headroom_versions={"pytorch": 7, "gpu": "2.0"})
+        a = self.with_versions(
+            "a.json",
+            cuda_runtime_version=-1,
+            distributedInfo={"nccl_version": "/home/me/nccl"},
+            headroom_versions={"pytorch": 7, "gpu": "2.0"},
+        )
         self.assertEqual(self.facts(self.diff(a, a)), {"version.gpu": ("2.0", "2.0")})
 
 
@@ -185,11 +211,26 @@ class Gate(DiffTest):
         self.assertLess(answer["step_ms"]["low"], -0.05)  # Equal copies are no proof that runs do not differ.
 
     def test_wrong_rules_are_usage_errors(self):
-        for rule, fragment in (("stepms<=+3%", "did you mean step_ms"), ("step_ms<=3%", "+3%"), ("kernel:nothing<=+3%", "neither run has"),
-                               ("step_ms", "<="), ("rules.toml", "rules.toml")):
+        for rule, fragment in (
+            ("stepms<=+3%", "did you mean step_ms"),
+            ("step_ms<=3%", "+3%"),
+            ("kernel:nothing<=+3%", "neither run has"),
+            ("step_ms", "<="),
+            ("rules.toml", "rules.toml"),
+        ):
             with self.subTest(rule):
-                self.assert_refused(support.headroom("diff", RESNET, RESNET, "--gate", rule, cwd=self.scratch), 3 if rule == "rules.toml" else 2, fragment)
-        self.assert_refused(support.headroom("diff", RESNET, RESNET, "--gate", self.write("r.toml", "[[rule]]\nmetric = 'x'\nlimit = '<=+1%'\n")), 2, "no metric 'x'")
+                self.assert_refused(
+                    support.headroom("diff", RESNET, RESNET, "--gate", rule, cwd=self.scratch),
+                    3 if rule == "rules.toml" else 2,
+                    fragment,
+                )
+        self.assert_refused(
+            support.headroom(
+                "diff", RESNET, RESNET, "--gate", self.write("r.toml", "[[rule]]\nmetric = 'x'\nlimit = '<=+1%'\n")
+            ),
+            2,
+            "no metric 'x'",
+        )
         self.assert_refused(support.headroom("diff", RESNET, RESNET, "--accept", "gpus"), 2, "did you mean")
         self.assert_refused(support.headroom("diff", RESNET, RESNET, "--json", "--md"), 2, "--md")
 
@@ -207,8 +248,12 @@ class Gate(DiffTest):
 
     def test_figures_of_a_gate_have_their_unit(self):
         slow = self.slower("slow.json", 1.1)
-        for rule, said in (("step_ms<=1ms", r"[\d.]+ ms \([\d.]+ ms to [\d.]+ ms\)"), ("step_ms<=+0.1ms", r"\+[\d.]+ ms \(\+[\d.]+ ms to \+[\d.]+ ms\)"),
-                           ("step_ms<=+3%", r"\+[\d.]+ % \(\+[\d.]+ % to \+[\d.]+ %\)"), ("gpu_tasks<=1", r"\d+ \(\d+ to \d+\)")):
+        for rule, said in (
+            ("step_ms<=1ms", r"[\d.]+ ms \([\d.]+ ms to [\d.]+ ms\)"),
+            ("step_ms<=+0.1ms", r"\+[\d.]+ ms \(\+[\d.]+ ms to \+[\d.]+ ms\)"),
+            ("step_ms<=+3%", r"\+[\d.]+ % \(\+[\d.]+ % to \+[\d.]+ %\)"),
+            ("gpu_tasks<=1", r"\d+ \(\d+ to \d+\)"),
+        ):
             with self.subTest(rule):
                 outcome = support.headroom("diff", RESNET, slow, "--gate", rule, "-q")
                 self.assertEqual(outcome.code, 1)
@@ -221,7 +266,9 @@ class MissingFigures(DiffTest):
     def test_what_is_not_recorded_is_no_pass(self):
         for rule in ("memory_peak_mb<=+3%", "memory_peak_mb<=40GB", "slowest_rank_step_ms<=+3%"):
             with self.subTest(rule):
-                answer = self.diff(RESNET, RESNET, "--gate", rule, "--gate", "gpu_tasks<=+0%", "--allow-inconclusive", code=1)
+                answer = self.diff(
+                    RESNET, RESNET, "--gate", rule, "--gate", "gpu_tasks<=+0%", "--allow-inconclusive", code=1
+                )
                 self.assertEqual(answer["gate"]["verdict"], "missing")
                 self.assertEqual([row["verdict"] for row in answer["gate"]["rules"]], ["missing", "pass"])
                 self.assertIsNone(answer["gate"]["rules"][0]["measured"])
@@ -230,15 +277,33 @@ class MissingFigures(DiffTest):
 
     def test_work_that_is_not_in_the_trace(self):
         document = json.loads(gzip.decompress(RESNET.read_bytes()))
-        kept = [e for e in document["traceEvents"] if e.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver")]
+        kept = [
+            e
+            for e in document["traceEvents"]
+            if e.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver")
+        ]
         cpu = self.write("cpu.json", json.dumps({**document, "traceEvents": kept}))
-        answer = self.diff(RESNET, cpu, "--gate", "compute_ms<=+3%", "--accept", "recorded,gpus_used,gpu", "--allow-inconclusive", code=1)
+        answer = self.diff(
+            RESNET,
+            cpu,
+            "--gate",
+            "compute_ms<=+3%",
+            "--accept",
+            "recorded,gpus_used,gpu",
+            "--allow-inconclusive",
+            code=1,
+        )
         self.assertIn(answer["gate"]["verdict"], ("missing", "not comparable"))
         self.assertEqual(answer["gate"]["rules"][0]["verdict"], "missing")
 
     def test_a_kernel_that_is_gone_is_told(self):
-        kernel = max(support.headroom("report", RESNET, "--json").json()["kernels"], key=lambda row: row["total_us"])["name"]
-        renamed = self.write("renamed.json", gzip.decompress(RESNET.read_bytes()).decode().replace(json.dumps(kernel), json.dumps(kernel + "_v2")))
+        kernel = max(support.headroom("report", RESNET, "--json").json()["kernels"], key=lambda row: row["total_us"])[
+            "name"
+        ]
+        renamed = self.write(
+            "renamed.json",
+            gzip.decompress(RESNET.read_bytes()).decode().replace(json.dumps(kernel), json.dumps(kernel + "_v2")),
+        )
         answer = self.diff(RESNET, renamed, "--gate", f"kernel:{kernel}<=+3%")
         self.assertEqual(answer["gate"]["verdict"], "pass")
         self.assertIn("B has no such row", answer["gate"]["rules"][0]["why"])
@@ -281,7 +346,9 @@ class Ranks(DiffTest):
         folder = self.scratch / name
         folder.mkdir()
         for rank in range(world):
-            made = ranks.make_rank(self.trace, rank, world, offset_us=offset_us * rank, late_us=1500 if rank == late else 0)
+            made = ranks.make_rank(
+                self.trace, rank, world, offset_us=offset_us * rank, late_us=1500 if rank == late else 0
+            )
             if rank == slow:
                 for event in made["traceEvents"]:
                     if event.get("cat") == "kernel" and "AllReduce" not in event["name"]:
@@ -303,7 +370,9 @@ class Ranks(DiffTest):
             self.assertAlmostEqual(row["a"]["waited_ms"], 0, delta=0.1)
             self.assertAlmostEqual(row["b"]["waited_ms"], 0 if row["rank"] == 2 else 7.5, delta=0.1)  # Five a step.
         # A rank that comes late itself waits less, and so shows less communication.
-        exposed = [row["b"]["exposed_communication_ms"] - row["a"]["exposed_communication_ms"] for row in answer["ranks"]]
+        exposed = [
+            row["b"]["exposed_communication_ms"] - row["a"]["exposed_communication_ms"] for row in answer["ranks"]
+        ]
         self.assertLess(exposed[2], -1)
         self.assertAlmostEqual(exposed[0], 0, delta=0.001)
         change = next(row for row in answer["metrics"] if row["name"] == "exposed_communication_ms")["change"]
@@ -327,7 +396,11 @@ class Ranks(DiffTest):
         self.assertAlmostEqual(answer["a"]["imbalance_ms"], 0, places=9)
 
     def test_repeated_runs_and_baselines(self):
-        first, second, after = self.job("first", world=2), self.job("second", world=2, offset_us=0), self.job("after", world=2)
+        first, second, after = (
+            self.job("first", world=2),
+            self.job("second", world=2, offset_us=0),
+            self.job("after", world=2),
+        )
         rule = ("--gate", "gpu_tasks<=+0%")
         answer = self.diff(first, after, "--also-a", second, *rule)
         self.assertEqual((answer["a"]["runs"], answer["a"]["ranks"], answer["a"]["steps"]), (2, "0-1", 6))
@@ -353,7 +426,9 @@ class Ranks(DiffTest):
         rule = ("--gate", "gpu_tasks<=+0%")
         answer = self.diff(even, fewer, *rule, code=1)
         self.assertEqual(answer["gate"]["verdict"], "not comparable")
-        self.assertEqual([(f["name"], f["a"], f["b"]) for f in answer["facts"] if f["blocks"]], [("ranks", "0-3", "0-2")])
+        self.assertEqual(
+            [(f["name"], f["a"], f["b"]) for f in answer["facts"] if f["blocks"]], [("ranks", "0-3", "0-2")]
+        )
         self.assertIsNone(answer["ranks"][3]["b"])
         self.diff(even, fewer, *rule, "--accept", "ranks")
         one = self.diff(even / "rank0.json.gz", even / "rank1.json.gz", *rule, code=1)
@@ -396,27 +471,42 @@ class Baselines(DiffTest):
         self.assert_refused(self.save("main", RESNET), 2, "--force")
         for name in ("../x", "a/b", ".x", "", "a b"):
             self.assert_refused(self.save(name, RESNET), 2, "no name for a baseline")
-        self.assert_refused(support.headroom("diff", "main", RESNET, "-o", ".headroom/baselines/main.json", cwd=self.scratch), 2, "-o")
-        self.assert_refused(support.headroom("diff", "main", RESNET, "--also-a", RESNET, cwd=self.scratch), 2, "baseline")
+        self.assert_refused(
+            support.headroom("diff", "main", RESNET, "-o", ".headroom/baselines/main.json", cwd=self.scratch), 2, "-o"
+        )
+        self.assert_refused(
+            support.headroom("diff", "main", RESNET, "--also-a", RESNET, cwd=self.scratch), 2, "baseline"
+        )
         self.assert_refused(support.headroom("diff", "other", RESNET, cwd=self.scratch), 3, "no baseline of that name")
 
     def test_broken_baselines(self):
         self.assertEqual(self.save("main", RESNET).code, 0)
         file = self.scratch / ".headroom/baselines/main.json"
         text = file.read_text()
-        for broken in (text[:-200], text.replace('"steps": 3', '"steps": "x"'), text.replace("baseline/1", "baseline/9"), re.sub(r'"runs": \[.*?\n  \]', '"runs": []', text, flags=re.S)):
+        for broken in (
+            text[:-200],
+            text.replace('"steps": 3', '"steps": "x"'),
+            text.replace("baseline/1", "baseline/9"),
+            re.sub(r'"runs": \[.*?\n  \]', '"runs": []', text, flags=re.S),
+        ):
             self.assertNotEqual(broken, text)
             file.write_text(broken)
             self.assert_refused(support.headroom("diff", "main", RESNET, cwd=self.scratch), 3, "not a baseline")
         saved = json.loads(text)
         step = {key: value for key, value in saved["step"].items() if key != "p50_ms"}
         kernels = [{**saved["kernels"][0], "ms": "a"}, *saved["kernels"][1:]]
-        for broken, what in (({"a": 1}, "it has no 'schema', which is headroom.baseline/1 in one"), ({**saved, "step": step}, "step has no 'p50_ms'"),
-                             ({**saved, "kernels": kernels}, "kernels[0].ms is no number"), ({**saved, "runs": {}}, "runs is no list"),
-                             ({**saved, "steps": -1.5}, "steps is no whole number")):
+        for broken, what in (
+            ({"a": 1}, "it has no 'schema', which is headroom.baseline/1 in one"),
+            ({**saved, "step": step}, "step has no 'p50_ms'"),
+            ({**saved, "kernels": kernels}, "kernels[0].ms is no number"),
+            ({**saved, "runs": {}}, "runs is no list"),
+            ({**saved, "steps": -1.5}, "steps is no whole number"),
+        ):
             file.write_text(json.dumps(broken))
             refused = support.headroom("diff", "main", RESNET, cwd=self.scratch)
-            self.assert_refused(refused, 3, f"main.json: not a baseline: {what}; save it anew (headroom baseline save NAME TRACE...)")
+            self.assert_refused(
+                refused, 3, f"main.json: not a baseline: {what}; save it anew (headroom baseline save NAME TRACE...)"
+            )
 
     def test_list(self):
         empty = support.headroom("baseline", "list", cwd=self.scratch)
@@ -428,15 +518,28 @@ class Baselines(DiffTest):
         self.assertIn("main", listed.text)
         self.assertIn("not a baseline", listed.text)
         rows = support.headroom("baseline", "list", "--json", cwd=self.scratch).json()["baselines"]
-        self.assertEqual([(row["file"], row["problem"] is None) for row in rows], [("junk.json", False), ("main.json", True)])
+        self.assertEqual(
+            [(row["file"], row["problem"] is None) for row in rows], [("junk.json", False), ("main.json", True)]
+        )
 
     def test_settings_of_the_machine(self):
         os_environment = {"CUDA_LAUNCH_BLOCKING": "1"}
-        saved = support.headroom("baseline", "save", "main", RESNET, "--here", "-q", cwd=self.scratch, environment=os_environment)
+        saved = support.headroom(
+            "baseline", "save", "main", RESNET, "--here", "-q", cwd=self.scratch, environment=os_environment
+        )
         self.assertEqual(saved.code, 0, saved)
         text = (self.scratch / ".headroom/baselines/main.json").read_text()
         self.assertNotIn(os.environ["PATH"], text)
-        outcome = support.headroom("diff", "main", RESNET, "--here", "--json", "-q", cwd=self.scratch, environment={"CUDA_LAUNCH_BLOCKING": "0"})
+        outcome = support.headroom(
+            "diff",
+            "main",
+            RESNET,
+            "--here",
+            "--json",
+            "-q",
+            cwd=self.scratch,
+            environment={"CUDA_LAUNCH_BLOCKING": "0"},
+        )
         fact = next(f for f in outcome.json()["facts"] if f["name"] == "env.CUDA_LAUNCH_BLOCKING")
         self.assertEqual((fact["a"], fact["b"], fact["state"], fact["blocks"]), ("1", "0", "different", False))
         self.assertIn("launch", fact["cost"])
@@ -447,7 +550,11 @@ class Ci(DiffTest):
         script = support.ROOT / "examples/ci/gate.sh"
         path = {"PATH": f"{support.BINARY.parent}:{os.environ['PATH']}"}
         self.assertEqual(support.headroom("baseline", "save", "main", RESNET, "-q", cwd=self.scratch).code, 0)
-        good = support.run([script, "main", RESNET, self.write("again.json.gz", RESNET.read_bytes())], cwd=self.scratch, environment=path)
+        good = support.run(
+            [script, "main", RESNET, self.write("again.json.gz", RESNET.read_bytes())],
+            cwd=self.scratch,
+            environment=path,
+        )
         self.assertEqual(good.code, 0, good)
         self.assertIn("Gate: pass", good.text)
         bad = support.run([script, "main", self.slower("slow.json", 1.1)], cwd=self.scratch, environment=path)

@@ -13,13 +13,19 @@ TRACE = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 
 # Containers and root are what Open MPI is careful with; more processes than processors is what this test wants.
-ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-               "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
 WORLD = 5
 
 
 def mpirun(processes, *args, **kwargs):
-    return support.headroom(*args, launcher=["mpirun", "-n", str(processes)], environment=ENVIRONMENT, seconds=120, **kwargs)
+    return support.headroom(
+        *args, launcher=["mpirun", "-n", str(processes)], environment=ENVIRONMENT, seconds=120, **kwargs
+    )
 
 
 class Distributed(support.ProgramTest):
@@ -29,7 +35,9 @@ class Distributed(support.ProgramTest):
         if shutil.which("mpirun") is None:
             raise unittest.SkipTest("no mpirun (openmpi-bin)")
         if not (support.BINARY.parent / "libheadroom_mpi.so").exists():
-            raise unittest.SkipTest(f"no libheadroom_mpi.so beside {support.BINARY}: built without MPI (libopenmpi-dev)")
+            raise unittest.SkipTest(
+                f"no libheadroom_mpi.so beside {support.BINARY}: built without MPI (libopenmpi-dev)"
+            )
 
     def assert_same(self, processes, *args):
         """What several processes answer, and one."""
@@ -60,7 +68,9 @@ class OverRanks(Distributed):
         for form in ((), ("--json",), ("--md",), ("--only", "ranks"), ("--rank", "4", "--json")):
             for processes in (2, 3):
                 with self.subTest(form=form, processes=processes):
-                    self.assertIn("rank", self.assert_same(processes, "report", self.folder, "--no-local-state", *form).text)
+                    self.assertIn(
+                        "rank", self.assert_same(processes, "report", self.folder, "--no-local-state", *form).text
+                    )
 
     def test_files_are_written_once_and_are_the_same(self):
         for processes, folder in ((1, self.scratch / "one"), (3, self.scratch / "three")):
@@ -69,13 +79,17 @@ class OverRanks(Distributed):
         self.assertIn("kernels.csv", names)
         self.assertEqual(names, sorted(path.name for path in (self.scratch / "three").iterdir()))
         for name in names:
-            self.assertEqual((self.scratch / "one" / name).read_bytes(), (self.scratch / "three" / name).read_bytes(), name)
+            self.assertEqual(
+                (self.scratch / "one" / name).read_bytes(), (self.scratch / "three" / name).read_bytes(), name
+            )
 
     def test_what_one_process_cannot_read_is_named_and_the_rest_goes_on(self):
         (self.folder / "rank2.json.gz").write_bytes(b"nothing of a trace")
         answer = self.assert_same(3, "report", self.folder, "--no-local-state", "--json").json()
         issues = {issue["code"]: issue["detail"] for issue in answer["health"]["issues"]}
-        self.assertEqual({issue["rank"] for issue in answer["health"]["issues"] if issue["code"] == "unreadable-file"}, {None})
+        self.assertEqual(
+            {issue["rank"] for issue in answer["health"]["issues"] if issue["code"] == "unreadable-file"}, {None}
+        )
         self.assertEqual((answer["health"]["grade"], answer["ranks"][0]["grade"]), ("B", "A"))
         self.assertIn("rank2.json.gz", issues["unreadable-file"])
         self.assertEqual(len(answer["inputs"]), WORLD - 1)
@@ -83,7 +97,11 @@ class OverRanks(Distributed):
     def test_time_lists_what_each_process_read(self):
         outcome = mpirun(2, "report", self.folder, "--no-local-state", "--time", "-o", self.scratch / "out.txt")
         self.assertEqual(outcome.code, 0, outcome)
-        lines = re.findall(r"^process (\d) on \S+: (\d) files in [\d.]+ ms on \d+ threads?, peak [\d.]+ MB: (.*)$", outcome.message, re.MULTILINE)
+        lines = re.findall(
+            r"^process (\d) on \S+: (\d) files in [\d.]+ ms on \d+ threads?, peak [\d.]+ MB: (.*)$",
+            outcome.message,
+            re.MULTILINE,
+        )
         self.assertEqual([number for number, _, _ in lines], ["0", "1"], outcome)
         self.assertEqual(sorted(count for _, count, _ in lines), ["2", "3"], outcome)
         read = sorted(path for _, _, paths in lines for path in paths.split(", "))
@@ -140,21 +158,40 @@ class Sweep(Distributed):
         """The step is as long with either, as the GPU paces it; the host's share is not."""
         flags = ["whatif", SAMPLE, "--sweep", "--json"]
         other = ["--calibration", support.GOLDEN / "whatif-text/calibration.toml"]
-        outcome = support.run(["mpirun", "-n", "1", support.BINARY, *flags, "--no-local-state", ":", "-n", "1", support.BINARY, *flags, *other], environment=ENVIRONMENT)
+        outcome = support.run(
+            [
+                "mpirun",
+                "-n",
+                "1",
+                support.BINARY,
+                *flags,
+                "--no-local-state",
+                ":",
+                "-n",
+                "1",
+                support.BINARY,
+                *flags,
+                *other,
+            ],
+            environment=ENVIRONMENT,
+        )
         self.assertEqual(outcome.text, support.headroom(*flags, "--no-local-state").text)
 
 
 class InsideAJob(Distributed):
     def test_a_program_of_mpi_may_run_it(self):
         """What mpirun says is said to that program: a report that took its place would wait for ever."""
-        program = self.write("job.py", f"""
+        program = self.write(
+            "job.py",
+            f"""
 import ctypes, os, subprocess
 mpi = ctypes.CDLL({ctypes.util.find_library("mpi")!r}, ctypes.RTLD_GLOBAL)
 mpi.MPI_Init(None, None)
 done = subprocess.run([{str(support.BINARY)!r}, "report", {str(SAMPLE)!r}, "--no-local-state", "--json"], capture_output=True, timeout=60)
 os.write(1, f"{{done.returncode}} {{len(done.stdout)}}\\n".encode())  # In one piece: lines of two processes stay whole.
 mpi.MPI_Finalize()
-""")
+""",
+        )
         alone = support.headroom("report", SAMPLE, "--no-local-state", "--json")
         outcome = support.run(["mpirun", "-n", "2", sys.executable, program], environment=ENVIRONMENT)
         self.assertEqual(outcome.text.split("\n"), [f"0 {len(alone.out)}"] * 2 + [""], outcome)
@@ -171,10 +208,30 @@ mpi.MPI_Finalize()
         """No library of MPI is near: the launcher's words are inherited all the same."""
         ranked = f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {{ {support.BINARY} report {SAMPLE} --no-local-state --json; echo "exit $?"; }}'
         outcome = support.run(["mpirun", "-n", "2", "bash", "-c", ranked], environment=ENVIRONMENT)
-        self.assertEqual(outcome.text, support.headroom("report", SAMPLE, "--no-local-state", "--json").text + "exit 0\n")
+        self.assertEqual(
+            outcome.text, support.headroom("report", SAMPLE, "--no-local-state", "--json").text + "exit 0\n"
+        )
 
     def test_a_process_that_dies_ends_the_others(self):
-        outcome = support.run(["mpirun", "-n", "1", support.BINARY, "report", SAMPLE, SAMPLE, ":", "-n", "1", "bash", "-c", "sleep 1; kill -9 $$"], environment=ENVIRONMENT, seconds=30)
+        outcome = support.run(
+            [
+                "mpirun",
+                "-n",
+                "1",
+                support.BINARY,
+                "report",
+                SAMPLE,
+                SAMPLE,
+                ":",
+                "-n",
+                "1",
+                "bash",
+                "-c",
+                "sleep 1; kill -9 $$",
+            ],
+            environment=ENVIRONMENT,
+            seconds=30,
+        )
         self.assertNotEqual(outcome.code, 0, outcome)
         self.assertEqual(outcome.out, b"", outcome)
 

@@ -16,7 +16,9 @@ class Readme(support.ProgramTest):
             printed = support.headroom(*shlex.split(command), cwd=support.ROOT, environment={"LC_ALL": "C.UTF-8"}).text
             for piece in filter(None, (p.strip("\n") for p in re.split(r"^\[\.\.\.\]$", shown, flags=re.MULTILINE))):
                 before, found, printed = printed.partition(piece)
-                self.assertTrue(found, f"not in the rest of the output of {command}:\n{piece}\nwhich begins:\n{before[:2000]}")
+                self.assertTrue(
+                    found, f"not in the rest of the output of {command}:\n{piece}\nwhich begins:\n{before[:2000]}"
+                )
 
     def test_the_path_is_set_before_the_first_bare_command(self):
         text = README.read_text()
@@ -30,8 +32,12 @@ class Readme(support.ProgramTest):
     def test_the_recipe_records_once(self):
         """Without `repeat=1` the next cycle overwrites the good trace with what it has by the end of the job."""
         recipes = 0
-        for path in (README, *(support.ROOT / "docs").glob("*.md"), *(support.ROOT / "src").rglob("*.cc"),
-                     *(support.ROOT / "src").rglob("*.h")):
+        for path in (
+            README,
+            *(support.ROOT / "docs").glob("*.md"),
+            *(support.ROOT / "src").rglob("*.cc"),
+            *(support.ROOT / "src").rglob("*.h"),
+        ):
             for call in re.findall(r"schedule\(wait[^)]*\)", path.read_text()):
                 recipes += 1
                 self.assertIn("repeat=1", call, path)
@@ -42,6 +48,9 @@ class Scenarios(support.ProgramTest):
     def test_every_scenario_has_its_row(self):
         listed = re.findall(r"^  ([a-z0-9-]+)  ", support.headroom("whatif", "--list").text, re.MULTILINE)
         self.assertGreater(len(listed), 10)
-        rows = "".join(line.split("|")[1] for line in (support.ROOT / "docs/scenarios.md").read_text().splitlines()
-                       if line.startswith("|"))
+        rows = "".join(
+            line.split("|")[1]
+            for line in (support.ROOT / "docs/scenarios.md").read_text().splitlines()
+            if line.startswith("|")
+        )
         self.assertEqual(sorted(set(re.findall(r"`([a-z0-9-]+)`", rows))), sorted(listed))

@@ -1,5 +1,5 @@
-"""Exit codes: 0 fine, 2 usage, 3 input unreadable or not a trace. On an error nothing goes to stdout, and stderr names the
-thing and a remedy."""
+"""Exit codes: 0 fine, 2 usage, 3 input unreadable or not a trace. On an error nothing goes to stdout, and stderr names
+the thing and a remedy."""
 import gzip
 import os
 import subprocess
@@ -12,13 +12,25 @@ USAGE = {  # what shows it: (arguments, what the message must name)
     "no command": ([], "report"),
     "unknown command": (["nonsense"], "nonsense: no such command; there are report, whatif"),
     "a command that is misspelt": (["reprot", TRACE], "reprot: no such command; did you mean report"),
-    "a command of a command that there is not": (["baseline", "foo"], "baseline foo: no such command; there are save, list"),
+    "a command of a command that there is not": (
+        ["baseline", "foo"],
+        "baseline foo: no such command; there are save, list",
+    ),
     "help of what is no command": (["help", "reprot"], "help reprot: no such command; did you mean report"),
     "a flag that is misspelt": (["report", TRACE, "--ony", "steps"], "--ony: no such flag; did you mean --only"),
-    "a flag of a command of a command": (["data", "bench", "m:f", "--workerz=3"], "--workerz: no such flag; did you mean --workers\nSee headroom data bench --help"),
-    "a command of a command that is misspelt": (["baseline", "sav", "x", TRACE], "baseline sav: no such command; did you mean save"),
+    "a flag of a command of a command": (
+        ["data", "bench", "m:f", "--workerz=3"],
+        "--workerz: no such flag; did you mean --workers\nSee headroom data bench --help",
+    ),
+    "a command of a command that is misspelt": (
+        ["baseline", "sav", "x", TRACE],
+        "baseline sav: no such command; did you mean save",
+    ),
     "a command of a command that is missing": (["baseline"], "baseline needs a command: save, list"),
-    "a flag where a command must be": (["baseline", "--bogus", "x"], "baseline --bogus: no such flag; a command comes first: save, list"),
+    "a flag where a command must be": (
+        ["baseline", "--bogus", "x"],
+        "baseline --bogus: no such flag; a command comes first: save, list",
+    ),
     "a flag of no command": (["-x", "5"], "-x"),
     "no trace": (["report"], "trace"),
     "unknown flag": (["report", TRACE, "--nonsense"], "--nonsense"),
@@ -33,22 +45,43 @@ USAGE = {  # what shows it: (arguments, what the message must name)
     "marker without a name": (["report", TRACE, "--step-marker", ""], "--step-marker"),
     "folder without a name": (["report", TRACE, "--csv", ""], "--csv"),
     "output without a name": (["report", TRACE, "-o", ""], "--output"),
-    **{f"output of {words[0]} without a name": ([*words, "-o", ""], "--output") for words in (
-        ["calibrate", "--gpu"], ["data", TRACE], ["diff", TRACE, TRACE], ["doctor"], ["export", TRACE, "--to", "chrome"], ["merge", TRACE, TRACE],
-        ["monitor"], ["predict", TRACE], ["query", TRACE, "SELECT 1"], ["redact", TRACE], ["repair", TRACE], ["scale", TRACE],
-        ["slice", TRACE, "--steps", "3:3"], ["whatif", TRACE, "amp"])},
+    **{
+        f"output of {words[0]} without a name": ([*words, "-o", ""], "--output")
+        for words in (
+            ["calibrate", "--gpu"],
+            ["data", TRACE],
+            ["diff", TRACE, TRACE],
+            ["doctor"],
+            ["export", TRACE, "--to", "chrome"],
+            ["merge", TRACE, TRACE],
+            ["monitor"],
+            ["predict", TRACE],
+            ["query", TRACE, "SELECT 1"],
+            ["redact", TRACE],
+            ["repair", TRACE],
+            ["scale", TRACE],
+            ["slice", TRACE, "--steps", "3:3"],
+            ["whatif", TRACE, "amp"],
+        )
+    },
     "negative rows": (["report", TRACE, "--top", "-1"], "--top"),
     "rows that are a word": (["report", TRACE, "--top", "many"], "--top"),
     "threads that are a word": (["report", TRACE, "--threads", "all"], "--threads"),
     "rank that is a word": (["report", TRACE, "--rank", "first"], "--rank"),
 }
 
-PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" + bytes(200)
+PNG = (
+    b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
+    + bytes(200)
+)
 # What the message must name, and what to do now.
 EMPTY = ("is empty", "record the trace again")
 CUT = ("ends before its event list", "copy the file or record the trace again")
 NOT_YET = ("which is not read yet", 'export the PyTorch profiler\'s JSON: prof.export_chrome_trace("trace.json.gz")')
-NOT_A_TRACE = ("is not a trace", "expected JSON with a list of events (as prof.export_chrome_trace(...) writes), a Perfetto trace or an XPlane profile, plain, .gz or .zst")
+NOT_A_TRACE = (
+    "is not a trace",
+    "expected JSON with a list of events (as prof.export_chrome_trace(...) writes), a Perfetto trace or an XPlane profile, plain, .gz or .zst",
+)
 
 UNREADABLE = {  # file name: (bytes, fragments of the message)
     "empty.json": (b"", EMPTY),
@@ -60,12 +93,15 @@ UNREADABLE = {  # file name: (bytes, fragments of the message)
     "broken.json.gz": (b"\x1f\x8b\x08\x00" + bytes(range(7, 60)), (*CUT, "the gzip stream is damaged")),
     "nothing.json.zst": (b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00", CUT),
     "broken.json.zst": (b"\x28\xb5\x2f\xfd" + b"\xff" * 40, (*CUT, "the zstd stream is damaged")),
-    "text.json": (b"Traceback (most recent call last):\n  File \"train.py\"\n", NOT_A_TRACE),
+    "text.json": (b'Traceback (most recent call last):\n  File "train.py"\n', NOT_A_TRACE),
     "page.json": (b"<!DOCTYPE html><html><body>404 Not Found</body></html>", NOT_A_TRACE),
     "number.json": (b"42", NOT_A_TRACE),
     "string.json": (b'"traceEvents"', NOT_A_TRACE),
     "null.json": (b"null", NOT_A_TRACE),
-    "settings.json": (b'{"learning_rate": 0.1, "layers": [1, 2, 3]}', ('holds no "traceEvents"', "pass what prof.export_chrome_trace(...) wrote")),
+    "settings.json": (
+        b'{"learning_rate": 0.1, "layers": [1, 2, 3]}',
+        ('holds no "traceEvents"', "pass what prof.export_chrome_trace(...) wrote"),
+    ),
     "numbers.json": (b"[1, 2, 3]", NOT_A_TRACE),
     "report.sqlite": (b"SQLite format 3\x00" + bytes(500), ("an SQLite database", "copy it again")),
     "results.db.gz": (gzip.compress(b"SQLite format 3\x00" + bytes(500)), ("an SQLite database", "copy it again")),
@@ -93,7 +129,9 @@ class Fine(support.ProgramTest):
         for words in ((), ("report",), ("data", "bench")):
             self.assertEqual(support.headroom("help", *words).out, support.headroom(*words, "--help").out, words)
         ran = self.scratch / "ran"
-        self.assertEqual(support.headroom("help", "record", "-o", self.scratch / "x.pftrace", "--", "touch", ran).code, 0)
+        self.assertEqual(
+            support.headroom("help", "record", "-o", self.scratch / "x.pftrace", "--", "touch", ran).code, 0
+        )
         self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_help_names_every_flag(self):
@@ -125,11 +163,18 @@ class Overwriting(support.ProgramTest):
         (self.scratch / "link.json").symlink_to("trace.json")
         (self.scratch / "again.json").hardlink_to(self.scratch / "trace.json")
         (self.scratch / "kernels.csv").hardlink_to(self.scratch / "trace.json")
-        for args in (["trace.json", "-o", "trace.json"], ["trace.json", "--json", "-o", "./link.json"],
-                     ["link.json", "--md", "-o", "trace.json"], ["trace.json", "-o", "again.json"],
-                     [TRACE, "trace.json", "-o", "trace.json"], ["kernels.csv", "--csv", "."]):
+        for args in (
+            ["trace.json", "-o", "trace.json"],
+            ["trace.json", "--json", "-o", "./link.json"],
+            ["link.json", "--md", "-o", "trace.json"],
+            ["trace.json", "-o", "again.json"],
+            [TRACE, "trace.json", "-o", "trace.json"],
+            ["kernels.csv", "--csv", "."],
+        ):
             with self.subTest(args):
-                self.assert_refused(support.headroom("report", *args, cwd=self.scratch), 2, "is a trace to be read", "name another")
+                self.assert_refused(
+                    support.headroom("report", *args, cwd=self.scratch), 2, "is a trace to be read", "name another"
+                )
                 self.assertEqual((self.scratch / "trace.json").read_bytes(), data)
                 self.assertTrue((self.scratch / "link.json").is_symlink())
 
@@ -150,10 +195,14 @@ class Unreadable(support.ProgramTest):
                 self.assert_bad_input(support.headroom("report", "--json", self.write(name, data)), name, *fragments)
 
     def test_a_missing_file(self):
-        self.assert_bad_input(support.headroom("report", self.scratch / "absent.json"), "absent.json", "no such file", "check its path")
+        self.assert_bad_input(
+            support.headroom("report", self.scratch / "absent.json"), "absent.json", "no such file", "check its path"
+        )
 
     def test_a_directory(self):
-        self.assert_bad_input(support.headroom("report", self.scratch), self.scratch.name, "the folder holds no trace", "name the files")
+        self.assert_bad_input(
+            support.headroom("report", self.scratch), self.scratch.name, "the folder holds no trace", "name the files"
+        )
 
     def test_a_file_that_may_not_be_read(self):
         if os.geteuid() == 0:
@@ -174,5 +223,7 @@ class Unreadable(support.ProgramTest):
     @support.NEEDS_FULL_DEVICE
     def test_a_full_disk_is_not_success(self):
         with open(support.FULL_DEVICE, "wb") as full:
-            code = subprocess.run([support.BINARY, "report", TRACE], stdout=full, stderr=subprocess.DEVNULL, timeout=60).returncode
+            code = subprocess.run(
+                [support.BINARY, "report", TRACE], stdout=full, stderr=subprocess.DEVNULL, timeout=60
+            ).returncode
         self.assertGreater(code, 0)

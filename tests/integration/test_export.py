@@ -25,7 +25,9 @@ OF_THE_FILE = {"inputs", "ranks", "health"}  # Paths and sizes; what a file's or
 
 
 def same_value(text, value):
-    """Whether a field of a CSV file is a value of SQL; a text that a spreadsheet would take for a formula has a ' before it."""
+    """Whether a field of a CSV file is a value of SQL; a text that a spreadsheet would take for a formula has a '
+    before it.
+    """
     if value is None:
         return text == ""
     if isinstance(value, str):
@@ -63,11 +65,16 @@ class Export(support.ProgramTest):
                 if command[0] == "whatif" and said[0].code != 0:
                     want, got = ({"why": outcome.message} for outcome in said)
                 for section in want.keys() - OF_THE_FILE:
-                    self.assertEqual(json.dumps(want[section]).replace(str(trace), "TRACE"), json.dumps(got[section]).replace(str(copy), "TRACE"),
-                                     (to, command[0], section))
+                    self.assertEqual(
+                        json.dumps(want[section]).replace(str(trace), "TRACE"),
+                        json.dumps(got[section]).replace(str(copy), "TRACE"),
+                        (to, command[0], section),
+                    )
                 if "health" in want:
-                    self.assertEqual([(issue["code"], issue["count"]) for issue in want["health"]["issues"]],
-                                     [(issue["code"], issue["count"]) for issue in got["health"]["issues"]])
+                    self.assertEqual(
+                        [(issue["code"], issue["count"]) for issue in want["health"]["issues"]],
+                        [(issue["code"], issue["count"]) for issue in got["health"]["issues"]],
+                    )
 
     def test_xplane_profiles_read_back(self):
         trace = support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb")
@@ -89,8 +96,10 @@ class Export(support.ProgramTest):
                 self.assert_says_the_same(trace)
 
     def test_rocprof_traces_read_back(self):
-        for trace in (rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn()),
-                      rocprof_output.write_pftrace(self.scratch / "made.pftrace", rocprof_output.drawn())):
+        for trace in (
+            rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn()),
+            rocprof_output.write_pftrace(self.scratch / "made.pftrace", rocprof_output.drawn()),
+        ):
             with self.subTest(trace.name):
                 for to in EXTENSION:
                     self.assert_reads_back(trace, to)
@@ -111,8 +120,24 @@ class Export(support.ProgramTest):
 
     def test_traces_without_kineto_say_the_same(self):
         golden = support.ROOT / "tests/golden"
-        own = [{"ph": "X", "pid": 1, "tid": 2, "ts": 1.5 + i, "dur": 1, "name": f"step {i}", "cat": "mine", "args": {"cat": "of its own", "n": i}} for i in range(3)]
-        for trace in (golden / "bare-array-of-pytorch-1.13/trace.json", golden / "plain-chrome-spans/trace.json", self.write("own.json", json.dumps(own))):
+        own = [
+            {
+                "ph": "X",
+                "pid": 1,
+                "tid": 2,
+                "ts": 1.5 + i,
+                "dur": 1,
+                "name": f"step {i}",
+                "cat": "mine",
+                "args": {"cat": "of its own", "n": i},
+            }
+            for i in range(3)
+        ]
+        for trace in (
+            golden / "bare-array-of-pytorch-1.13/trace.json",
+            golden / "plain-chrome-spans/trace.json",
+            self.write("own.json", json.dumps(own)),
+        ):
             for to in EXTENSION:
                 with self.subTest(to=to, trace=trace):
                     self.assert_reads_back(trace, to)
@@ -138,8 +163,11 @@ class Export(support.ProgramTest):
         for to in EXTENSION:
             got = self.report(self.export(SAMPLE, to), "--no-local-state")
             for section in want.keys() - OF_THE_FILE:
-                self.assertEqual(json.dumps(want[section]).replace(str(SAMPLE), "TRACE"),
-                                 json.dumps(got[section]).replace(str(self.scratch / f"out.{EXTENSION[to]}"), "TRACE"), section)
+                self.assertEqual(
+                    json.dumps(want[section]).replace(str(SAMPLE), "TRACE"),
+                    json.dumps(got[section]).replace(str(self.scratch / f"out.{EXTENSION[to]}"), "TRACE"),
+                    section,
+                )
 
     def test_the_comparison_sees_a_difference(self):
         with gzip.open(SAMPLE) as file:
@@ -148,25 +176,99 @@ class Export(support.ProgramTest):
         kernel["args"]["registers per thread"] += 1
         changed = self.scratch / "changed.json"
         changed.write_text(json.dumps(trace))
-        found = stores.differences(stores.tables(SAMPLE, self.scratch / "a"), stores.tables(changed, self.scratch / "b"))
+        found = stores.differences(
+            stores.tables(SAMPLE, self.scratch / "a"), stores.tables(changed, self.scratch / "b")
+        )
         self.assertTrue(any("registers" in line for line in found), found)
 
     def odd_trace(self):
         """Overlaps on one thread and one stream, ids of every form, texts that need escapes."""
-        events = [{"ph": "X", "cat": "cpu_op", "name": "a;b\"\\\n", "pid": "host \u00e9", "tid": 2**40, "ts": 10, "dur": 10, "args": {"note": "[1, 2]", "x": None}},
-                  {"ph": "X", "cat": "cpu_op", "name": "late", "pid": "host \u00e9", "tid": 2**40, "ts": 15.5, "dur": 10, "args": {"f": 1.0, "g": {"h": []}}},
-                  {"ph": "X", "cat": "cuda_runtime", "name": "launch", "pid": 5, "tid": 5, "ts": 12, "dur": 1, "args": {"correlation": 2**62}},
-                  {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 14, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 2**62, "kind": "x"}},
-                  {"ph": "X", "cat": "kernel", "name": "l", "pid": 0, "tid": 7, "ts": 16, "dur": 9.001, "args": {"device": 0, "stream": 7, "Collective name": ""}},
-                  {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 16, "dur": 3, "args": {"device": 0, "stream": 7}},
-                  {"ph": "C", "name": "load", "pid": 5, "tid": 1, "ts": 11, "args": {"a": 0.1, "b": 1e300}},
-                  {"ph": "i", "s": "t", "name": "[memory]", "pid": 5, "tid": 5, "ts": 13, "args": {"Bytes": -512, "Addr": 2**40, "Device Id": 0}},
-                  {"ph": "i", "s": "t", "name": "mark", "cat": "headroom", "pid": 5, "tid": 5, "ts": 13, "args": {"q": True}},
-                  {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 5, "tid": 5, "ts": 12},
-                  {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 0, "tid": 7, "ts": 14, "bp": "e"},
-                  {"ph": "t", "cat": "other", "name": "other", "pid": 5, "tid": 6, "ts": 14}]
+        events = [
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": 'a;b"\\\n',
+                "pid": "host \u00e9",
+                "tid": 2**40,
+                "ts": 10,
+                "dur": 10,
+                "args": {"note": "[1, 2]", "x": None},
+            },
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": "late",
+                "pid": "host \u00e9",
+                "tid": 2**40,
+                "ts": 15.5,
+                "dur": 10,
+                "args": {"f": 1.0, "g": {"h": []}},
+            },
+            {
+                "ph": "X",
+                "cat": "cuda_runtime",
+                "name": "launch",
+                "pid": 5,
+                "tid": 5,
+                "ts": 12,
+                "dur": 1,
+                "args": {"correlation": 2**62},
+            },
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "k",
+                "pid": 0,
+                "tid": 7,
+                "ts": 14,
+                "dur": 9,
+                "args": {"device": 0, "stream": 7, "correlation": 2**62, "kind": "x"},
+            },
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "l",
+                "pid": 0,
+                "tid": 7,
+                "ts": 16,
+                "dur": 9.001,
+                "args": {"device": 0, "stream": 7, "Collective name": ""},
+            },
+            {
+                "ph": "X",
+                "cat": "cuda_sync",
+                "name": "Stream Sync",
+                "pid": 0,
+                "tid": 7,
+                "ts": 16,
+                "dur": 3,
+                "args": {"device": 0, "stream": 7},
+            },
+            {"ph": "C", "name": "load", "pid": 5, "tid": 1, "ts": 11, "args": {"a": 0.1, "b": 1e300}},
+            {
+                "ph": "i",
+                "s": "t",
+                "name": "[memory]",
+                "pid": 5,
+                "tid": 5,
+                "ts": 13,
+                "args": {"Bytes": -512, "Addr": 2**40, "Device Id": 0},
+            },
+            {"ph": "i", "s": "t", "name": "mark", "cat": "headroom", "pid": 5, "tid": 5, "ts": 13, "args": {"q": True}},
+            {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 5, "tid": 5, "ts": 12},
+            {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 0, "tid": 7, "ts": 14, "bp": "e"},
+            {"ph": "t", "cat": "other", "name": "other", "pid": 5, "tid": 6, "ts": 14},
+        ]
         path = self.scratch / "odd.json"
-        path.write_text(json.dumps({"distributedInfo": {"rank": 3, "world_size": 8}, "baseTimeNanoseconds": 10**18, "traceEvents": events}))
+        path.write_text(
+            json.dumps(
+                {
+                    "distributedInfo": {"rank": 3, "world_size": 8},
+                    "baseTimeNanoseconds": 10**18,
+                    "traceEvents": events,
+                }
+            )
+        )
         return path
 
     def test_odd_events_read_back(self):
@@ -179,8 +281,12 @@ class Export(support.ProgramTest):
     def test_packets_are_perfettos(self):
         """Another decoder reads them; on each track spans nest, so that the viewer draws them all."""
         data = self.export(self.odd_trace(), "perfetto").read_bytes()
-        text = subprocess.run(["protoc", "--decode=perfetto.protos.Trace", "-I", support.ROOT / "src/base", "perfetto_trace.proto"],
-                              input=data, capture_output=True, check=True).stdout.decode()
+        text = subprocess.run(
+            ["protoc", "--decode=perfetto.protos.Trace", "-I", support.ROOT / "src/base", "perfetto_trace.proto"],
+            input=data,
+            capture_output=True,
+            check=True,
+        ).stdout.decode()
         self.assertNotRegex(text, r"(?m)^\s+\d+: ")  # Fields that the declarations do not know.
         described, open_spans, stamp = set(), {}, None
         for packet in text.split("packet {")[1:]:
@@ -205,7 +311,9 @@ class Export(support.ProgramTest):
         with open(folder / "gpu_tasks.csv", newline="", encoding="utf-8") as file:
             tasks = list(csv.DictReader(file))
         with gzip.open(SAMPLE) as file:
-            kernels = [e for e in json.load(file)["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+            kernels = [
+                e for e in json.load(file)["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")
+            ]
         self.assertEqual(len(tasks), len(kernels))
         self.assertEqual(sum(int(t["duration_ns"]) for t in tasks), sum(round(e["dur"] * 1000) for e in kernels))
         alone = self.stdout_of(SAMPLE, "--to", "csv", "--table", "gpu_tasks")
@@ -237,7 +345,7 @@ class Export(support.ProgramTest):
         host = self.stdout_of(SAMPLE, "--to", "folded").splitlines()
         self.assertTrue(any("aten::" in line and ";" in line for line in host))
         odd = self.stdout_of(self.odd_trace(), "--to", "folded")
-        self.assertIn(";a:b\"\\  10000\n", odd)
+        self.assertIn(';a:b"\\  10000\n', odd)
 
     def test_metrics(self):
         text = self.stdout_of(SAMPLE, "--to", "openmetrics")
@@ -258,21 +366,34 @@ class Export(support.ProgramTest):
         self.assert_refused(support.headroom("export", SAMPLE, "--to", "parquet", "-o", out), 2, "--to")
         self.assert_refused(support.headroom("export", SAMPLE, "--to", "chrome", "-o", "-"), 2, "-o -", "a file")
         self.assert_refused(support.headroom("export", SAMPLE, "--to", "csv", "-o", "-"), 2, "--table")
-        self.assert_refused(support.headroom("export", SAMPLE, "--to", "chrome", "--table", "steps", "-o", out), 2, "--to csv")
-        self.assert_refused(support.headroom("export", SAMPLE, "--to", "csv", "--table", "nothing", "-o", out), 2, "--table")
-        self.assert_refused(support.headroom("export", SAMPLE, "--to", "chrome", "--rank", "5", "-o", out), 2, "--rank 5")
+        self.assert_refused(
+            support.headroom("export", SAMPLE, "--to", "chrome", "--table", "steps", "-o", out), 2, "--to csv"
+        )
+        self.assert_refused(
+            support.headroom("export", SAMPLE, "--to", "csv", "--table", "nothing", "-o", out), 2, "--table"
+        )
+        self.assert_refused(
+            support.headroom("export", SAMPLE, "--to", "chrome", "--rank", "5", "-o", out), 2, "--rank 5"
+        )
         self.assert_refused(support.headroom("export", self.scratch / "none", "--to", "chrome", "-o", out), 3, "none")
         copy = pathlib.Path(shutil.copy(SAMPLE, self.scratch / "copy.json.gz"))
         self.assert_refused(support.headroom("export", copy, "--to", "chrome", "-o", copy), 2, "a trace to be read")
         for to in EXTENSION:
-            self.assert_refused(support.headroom("export", copy, "--to", to, "-o", self.scratch / "no/x.json"), 4, "no/x.json")
+            self.assert_refused(
+                support.headroom("export", copy, "--to", to, "-o", self.scratch / "no/x.json"), 4, "no/x.json"
+            )
         self.assertFalse(out.exists())
 
     def test_what_has_no_name_has_none_in_the_copy(self):
         trace = support.data_file("public-traces/tracelens__mi210__gpu_only_trace__gpu_only_trace.json.gz")
         copy = self.export(trace, "perfetto")
         for table in ("threads", "processes"):
-            said = [support.headroom("query", path, f"select count(*), sum(name is null), sum(name = '') from {table}", "--json").json()["rows"] for path in (trace, copy)]
+            said = [
+                support.headroom(
+                    "query", path, f"select count(*), sum(name is null), sum(name = '') from {table}", "--json"
+                ).json()["rows"]
+                for path in (trace, copy)
+            ]
             self.assertEqual(said[0], said[1], table)
         self.assertGreater(said[0][0][0], 0)
 
@@ -285,7 +406,9 @@ class Export(support.ProgramTest):
         # On a busy machine the program may be done before this process looks again.
         for _ in range(20):
             # Who starts the tests in the background of a script has them ignore it, and so would the program.
-            program = subprocess.Popen(command, stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+            program = subprocess.Popen(
+                command, stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+            )
             ends = time.monotonic() + 60
             while not list(folder.glob("*.tmp")) and program.poll() is None and time.monotonic() < ends:
                 time.sleep(0.001)
@@ -298,8 +421,13 @@ class Export(support.ProgramTest):
         self.assertEqual(list(folder.iterdir()), [])
 
     def test_what_was_written_is_said_on_stderr_alone(self):
-        for to, more, ending, said in (("chrome", (), "json", " events"), ("perfetto", (), "pftrace", " track events"), ("csv", ("--table", "gpu_tasks"), "csv", "1 table"),
-                                       ("folded", (), "folded", " stacks"), ("openmetrics", (), "prom", " figures")):
+        for to, more, ending, said in (
+            ("chrome", (), "json", " events"),
+            ("perfetto", (), "pftrace", " track events"),
+            ("csv", ("--table", "gpu_tasks"), "csv", "1 table"),
+            ("folded", (), "folded", " stacks"),
+            ("openmetrics", (), "prom", " figures"),
+        ):
             path = self.scratch / f"x.{ending}"
             outcome = support.headroom("export", SAMPLE, "--to", to, *more, "-o", path)
             with self.subTest(to):
@@ -311,15 +439,31 @@ class Export(support.ProgramTest):
                     self.assertEqual(support.headroom("export", SAMPLE, "--to", to, "-o", "-").err, b"")
 
     def test_a_name_that_says_another_format_is_remarked_on(self):
-        for name, to, remark in (("x.json", "perfetto", "holds what --to perfetto writes; --to chrome writes what its name says"),
-                                 ("x.pftrace", "chrome", "--to perfetto writes"), ("x.json.gz", "perfetto", "--to chrome writes"), ("x.csv", "folded", "--to csv writes")):
+        for name, to, remark in (
+            ("x.json", "perfetto", "holds what --to perfetto writes; --to chrome writes what its name says"),
+            ("x.pftrace", "chrome", "--to perfetto writes"),
+            ("x.json.gz", "perfetto", "--to chrome writes"),
+            ("x.csv", "folded", "--to csv writes"),
+        ):
             outcome = support.headroom("export", SAMPLE, "--to", to, "-o", self.scratch / name)
             self.assertEqual(outcome.code, 0)
             self.assertIn(remark, outcome.message)
         for name, to in (("y.json.gz", "chrome"), ("y", "perfetto"), ("y.txt", "folded")):
-            self.assertNotIn("its name", support.headroom("export", SAMPLE, "--to", to, "-o", self.scratch / name).message)
+            self.assertNotIn(
+                "its name", support.headroom("export", SAMPLE, "--to", to, "-o", self.scratch / name).message
+            )
 
     @support.NEEDS_FULL_DEVICE
     def test_a_full_disk(self):
-        for to, more in (("chrome", ()), ("perfetto", ()), ("csv", ("--table", "host_events")), ("folded", ()), ("openmetrics", ())):
-            self.assert_refused(support.headroom("export", SAMPLE, "--to", to, *more, "-q", "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE)
+        for to, more in (
+            ("chrome", ()),
+            ("perfetto", ()),
+            ("csv", ("--table", "host_events")),
+            ("folded", ()),
+            ("openmetrics", ()),
+        ):
+            self.assert_refused(
+                support.headroom("export", SAMPLE, "--to", to, *more, "-q", "-o", support.FULL_DEVICE),
+                4,
+                support.FULL_DEVICE,
+            )

@@ -12,7 +12,7 @@ TRACE = support.GOLDEN / "communication-exposed-and-hidden/trace.json"
 
 def zstd_stored(data):
     """A valid zstd frame of stored blocks: no compressor needed."""
-    blocks = [data[i:i + 100_000] for i in range(0, len(data), 100_000)] or [b""]
+    blocks = [data[i : i + 100_000] for i in range(0, len(data), 100_000)] or [b""]
     body = b"".join(struct.pack("<I", (len(b) << 3) | (i == len(blocks) - 1))[:3] + b for i, b in enumerate(blocks))
     return b"\x28\xb5\x2f\xfd" + b"\x00\x38" + body  # no checksum, no content size; window of 128 KiB
 
@@ -54,9 +54,11 @@ class Wrappings(support.ProgramTest):
     def test_bytes_that_should_have_been_the_rest_of_the_trace_are_a_cut(self):
         half = len(self.data) // 2
         array = json.dumps(json.loads(self.data)["traceEvents"]).encode()  # May lack its end.
-        for name, data in (("object.json.gz", gzip.compress(self.data[:half]) + b"garbage"),
-                           ("array.json.gz", gzip.compress(array[:array.rindex(b"]")]) + b"garbage"),
-                           ("member.json.gz", gzip.compress(self.data) + b"\x1f\x8bgarbage")):
+        for name, data in (
+            ("object.json.gz", gzip.compress(self.data[:half]) + b"garbage"),
+            ("array.json.gz", gzip.compress(array[: array.rindex(b"]")]) + b"garbage"),
+            ("member.json.gz", gzip.compress(self.data) + b"\x1f\x8bgarbage"),
+        ):
             with self.subTest(name):
                 codes = [issue["code"] for issue in self.report(self.write(name, data))["health"]["issues"]]
                 self.assertIn("cut-compression", codes)
@@ -103,7 +105,10 @@ class Outputs(support.ProgramTest):
             tables[path.stem] = rows
         report = self.report(TRACE)
         self.assertIn("kernels", tables)
-        self.assertEqual([r[tables["kernels"][0].index("name")] for r in tables["kernels"][1:]], [r["name"] for r in report["kernels"]])
+        self.assertEqual(
+            [r[tables["kernels"][0].index("name")] for r in tables["kernels"][1:]],
+            [r["name"] for r in report["kernels"]],
+        )
 
     def test_time_and_quiet_leave_stdout_alone(self):
         plain = support.headroom("report", TRACE)

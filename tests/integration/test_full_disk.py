@@ -1,4 +1,6 @@
-"""Commands that write traces, on a disk that becomes full and over a file that is there: nothing half-written, and what was there stays."""
+"""Commands that write traces, on a disk that becomes full and over a file that is there: nothing half-written, and what
+was there stays.
+"""
 import gzip
 import json
 
@@ -10,8 +12,15 @@ FULL = ("bash", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "full")
 
 
 class FullDisk(support.ProgramTest):
-    COMMANDS = {"repair": ["repair"], "redact": ["redact"], "slice": ["slice", "--time", "0:50"], "chrome": ["export", "--to", "chrome"],
-                "perfetto": ["export", "--to", "perfetto"], "csv": ["export", "--to", "csv"], "whatif": ["whatif", "tf32", "--write-trace"]}
+    COMMANDS = {
+        "repair": ["repair"],
+        "redact": ["redact"],
+        "slice": ["slice", "--time", "0:50"],
+        "chrome": ["export", "--to", "chrome"],
+        "perfetto": ["export", "--to", "perfetto"],
+        "csv": ["export", "--to", "csv"],
+        "whatif": ["whatif", "tf32", "--write-trace"],
+    }
 
     def arguments(self, what, trace, out):
         if what == "whatif":
@@ -53,11 +62,27 @@ class FullDisk(support.ProgramTest):
 
     def test_a_map_goes_with_its_copy(self):
         """`redact --map` puts down two files: of both or neither."""
-        text = json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": f"quokka{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}zz", "pid": 1, "tid": 1,
-                                            "ts": 10.5 * i, "dur": 2} for i in range(600)]})
+        text = json.dumps(
+            {
+                "traceEvents": [
+                    {
+                        "ph": "X",
+                        "cat": "cpu_op",
+                        "name": f"quokka{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}zz",
+                        "pid": 1,
+                        "tid": 1,
+                        "ts": 10.5 * i,
+                        "dur": 2,
+                    }
+                    for i in range(600)
+                ]
+            }
+        )
         trace = self.write("t.json.gz", gzip.compress(text.encode()))
         before = self.files()
-        outcome = support.headroom("redact", trace, "-o", self.scratch / "s.json.gz", "--map", self.scratch / "map.json", launcher=FULL)
+        outcome = support.headroom(
+            "redact", trace, "-o", self.scratch / "s.json.gz", "--map", self.scratch / "map.json", launcher=FULL
+        )
         self.assertEqual(outcome.code, 4, outcome)
         self.assertIn("map.json", outcome.message)
         self.assertEqual(self.files(), before)

@@ -77,7 +77,9 @@ class Folders(unittest.TestCase):
 
 
 for _folder in FOLDERS:
+
     def _test(self, folder=_folder):
         self.check(folder)
+
     _test.__doc__ = (_folder / "README.md").read_text().strip().split("\n")[0]
     setattr(Golden, "test_" + _folder.name.replace("-", "_").replace(".", "_"), _test)

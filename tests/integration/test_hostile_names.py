@@ -34,7 +34,7 @@ class Names(support.ProgramTest):
 
 
 class Paths(support.ProgramTest):
-    NAME = "it's $(touch pwned) `touch pwned`; touch pwned | & \"x\" #.json"
+    NAME = 'it\'s $(touch pwned) `touch pwned`; touch pwned | & "x" #.json'
 
     def test_a_hostile_path_does_not_act_in_a_check_command(self):
         path = self.write(self.NAME, (support.GOLDEN / "host-bound-two-steps/trace.json").read_bytes())
@@ -43,8 +43,13 @@ class Paths(support.ProgramTest):
         self.assertTrue(report["findings"], "a host-bound trace without a finding")
         (self.scratch / "headroom").symlink_to(support.BINARY)
         for finding in report["findings"]:
-            done = subprocess.run(["sh", "-c", finding["check"]], cwd=self.scratch, capture_output=True, timeout=60,
-                                  env={**support.os.environ, "PATH": f"{self.scratch}:{support.os.environ['PATH']}"})
+            done = subprocess.run(
+                ["sh", "-c", finding["check"]],
+                cwd=self.scratch,
+                capture_output=True,
+                timeout=60,
+                env={**support.os.environ, "PATH": f"{self.scratch}:{support.os.environ['PATH']}"},
+            )
             self.assertEqual(done.returncode, 0, (finding["check"], done.stderr))
             self.assertIn(path.name, shlex.split(finding["check"]))
         self.assertFalse((self.scratch / "pwned").exists(), "the path of a trace ran a command")

@@ -34,7 +34,9 @@ class Html(support.ProgramTest):
         return path.read_text()
 
     def answers(self, text):
-        return json.loads(next(body for tag, attributes, body in Elements(text).found if attributes.get("id") == "answers"))
+        return json.loads(
+            next(body for tag, attributes, body in Elements(text).found if attributes.get("id") == "answers")
+        )
 
     def test_it_holds_the_answers_of_the_command_line(self):
         answers = self.answers(self.page(TRACE))
@@ -45,7 +47,10 @@ class Html(support.ProgramTest):
     def test_flags_of_the_report_count(self):
         for flags in (("--steps", "1:1"), ("--top", 1), ("--rank", 3), ("--measured-step-ms", 2.5)):
             with self.subTest(flags):
-                self.assertEqual(self.answers(self.page(TRACE, *flags))["report"], support.headroom("report", TRACE, "--json", LOCAL, *flags).json())
+                self.assertEqual(
+                    self.answers(self.page(TRACE, *flags))["report"],
+                    support.headroom("report", TRACE, "--json", LOCAL, *flags).json(),
+                )
 
     def test_it_needs_nothing_beside_it(self):
         text = self.page(TRACE)
@@ -56,7 +61,10 @@ class Html(support.ProgramTest):
 
     def test_hostile_names_add_no_element(self):
         calm, hostile = (Elements(self.page(trace)).found for trace in (TRACE, HOSTILE))
-        self.assertEqual([(tag, sorted(attributes)) for tag, attributes, _ in hostile], [(tag, sorted(attributes)) for tag, attributes, _ in calm])
+        self.assertEqual(
+            [(tag, sorted(attributes)) for tag, attributes, _ in hostile],
+            [(tag, sorted(attributes)) for tag, attributes, _ in calm],
+        )
 
     def test_what_cannot_be(self):
         path = self.scratch / "page.html"

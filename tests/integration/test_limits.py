@@ -21,7 +21,11 @@ ADDRESS_SPACE = 3 << 29  # 1.5 GiB: a bomb that unfolds does not fit
 
 def gzip_bomb(head, filler, count):
     """`head`, then `count` times `filler`, as gzip: one compressed piece is repeated, so this takes no time to make."""
-    first, body, crc = zlib.compressobj(9, zlib.DEFLATED, -15), zlib.compressobj(9, zlib.DEFLATED, -15), zlib.crc32(head)
+    first, body, crc = (
+        zlib.compressobj(9, zlib.DEFLATED, -15),
+        zlib.compressobj(9, zlib.DEFLATED, -15),
+        zlib.crc32(head),
+    )
     stream = first.compress(head) + first.flush(zlib.Z_FULL_FLUSH)
     stream += (body.compress(filler) + body.flush(zlib.Z_FULL_FLUSH)) * count
     for _ in range(count):
@@ -32,10 +36,17 @@ def gzip_bomb(head, filler, count):
 
 def zstd_bomb(head, byte, count):
     """`head`, then `count` blocks of 128 KiB of one byte, as zstd."""
+
     def block(kind, size, last):
         return struct.pack("<I", (size << 3) | (kind << 1) | last)[:3]
-    return (b"\x28\xb5\x2f\xfd\x00\x38" + block(0, len(head), 0) + head
-            + (block(1, 128 * 1024, 0) + byte) * count + block(0, 0, 1))
+
+    return (
+        b"\x28\xb5\x2f\xfd\x00\x38"
+        + block(0, len(head), 0)
+        + head
+        + (block(1, 128 * 1024, 0) + byte) * count
+        + block(0, 0, 1)
+    )
 
 
 class Makers(unittest.TestCase):
@@ -76,13 +87,22 @@ class Bombs(support.ProgramTest):
         self.assert_refused(support.headroom("report", path, seconds=10, address_space=ADDRESS_SPACE), 3, path.name)
 
     def test_a_named_limit_can_be_raised(self):
-        path = self.write("small.json.gz", gzip_bomb(HEAD + b'{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, '
-                                                     b'"ts": 1, "dur": 1, "args": {}}', b" " * MEBI, 256))
+        path = self.write(
+            "small.json.gz",
+            gzip_bomb(
+                HEAD + b'{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, '
+                b'"ts": 1, "dur": 1, "args": {}}',
+                b" " * MEBI,
+                256,
+            ),
+        )
         outcome = support.headroom("report", path, seconds=10)
         if outcome.code == 0:
             self.skipTest("256 MiB of spaces are within the limit")
         flags = re.findall(r"--[a-z][a-z-]+", outcome.message)
-        self.assertTrue(any(support.headroom("report", path, flag, 1_000_000_000, seconds=20).code == 0 for flag in flags), outcome)
+        self.assertTrue(
+            any(support.headroom("report", path, flag, 1_000_000_000, seconds=20).code == 0 for flag in flags), outcome
+        )
 
 
 class Sizes(support.ProgramTest):
@@ -114,8 +134,25 @@ class Sizes(support.ProgramTest):
         self.assert_bounded("keys.json", HEAD + self.KERNEL.replace(b"{}", args) + b"]}")
 
     def test_numbers_out_of_range(self):
-        for number in (b"1e400", b"-1e400", b"9" * 400, b"0." + b"0" * 400 + b"1", b"-0", b"1E3", b"0x10", b"+1", b"1.", b".5",
-                       b"9223372036854775807", b"9223372036854775808", b"true", b'"12.5"', b"[1]", b"{}", b"null"):
+        for number in (
+            b"1e400",
+            b"-1e400",
+            b"9" * 400,
+            b"0." + b"0" * 400 + b"1",
+            b"-0",
+            b"1E3",
+            b"0x10",
+            b"+1",
+            b"1.",
+            b".5",
+            b"9223372036854775807",
+            b"9223372036854775808",
+            b"true",
+            b'"12.5"',
+            b"[1]",
+            b"{}",
+            b"null",
+        ):
             for field in (b'"ts": 1000', b'"dur": 100', b'"tid": 7', b'"pid": 0'):
                 event = self.KERNEL.replace(field, field.split(b":")[0] + b": " + number)
                 with self.subTest(event):
@@ -133,7 +170,9 @@ class Sizes(support.ProgramTest):
 
 
 class References(support.ProgramTest):
-    """Files that hold a long text, a list or a packet once, and name it over and over: what is made of them is bounded by their size."""
+    """Files that hold a long text, a list or a packet once, and name it over and over: what is made of them is bounded
+    by their size.
+    """
 
     LONG = "x" * 500_000
 
@@ -147,12 +186,15 @@ class References(support.ProgramTest):
             self.assertIn(code, issues)
         return issues
 
-    # --- XPlane: stats name texts by number, and events of one kind share stats ----------------------------------------
+    # --- XPlane: stats name texts by number, and events of one kind share stats
+    # ----------------------------------------
 
     @staticmethod
     def plane(events, *names, name="/host:CPU", line="python"):
         """A plane with one line; `names`: (field, number, text[, stats])."""
-        metadata = b"".join(put(field, put(1, number) + put(2, put(2, text) + b"".join(more))) for field, number, text, *more in names)
+        metadata = b"".join(
+            put(field, put(1, number) + put(2, put(2, text) + b"".join(more))) for field, number, text, *more in names
+        )
         events = b"".join(put(4, event) for event in events)
         return put(1, put(2, name) + put(3, put(1, 1) + put(2, line) + put(3, 1000) + events) + metadata)
 
@@ -160,8 +202,10 @@ class References(support.ProgramTest):
         event = lambda number, stats: put(1, 1) + put(2, number * 1_000_000) + put(3, 1000) + stats
         texts = ((4, 1, "work"), (5, 1, self.LONG), (5, 2, "key"), (5, 3, "number"))
         stat = put(4, put(1, 2) + put(7, 1))
-        for name, events in {"in one event": [event(0, stat * 60_000)],
-                             "in many": [event(i, stat + put(4, put(1, 3) + put(4, i))) for i in range(5000)]}.items():
+        for name, events in {
+            "in one event": [event(0, stat * 60_000)],
+            "in many": [event(i, stat + put(4, put(1, 3) + put(4, i))) for i in range(5000)],
+        }.items():
             with self.subTest(name):
                 issues = self.assert_bounded("long.xplane.pb", self.plane(events, *texts), "oversized-event")
                 self.assertIn("arguments left out", issues["oversized-event"]["detail"])
@@ -169,33 +213,44 @@ class References(support.ProgramTest):
     def test_stats_that_all_events_share(self):
         shared = put(5, put(1, 2) + put(4, 5)) * 100_000
         events = [put(1, 1) + put(2, i * 1_000_000) + put(3, 1000) for i in range(100_000)]
-        self.assert_bounded("shared.xplane.pb", self.plane(events, (4, 1, "work", shared), (5, 2, "key")), "oversized-event")
+        self.assert_bounded(
+            "shared.xplane.pb", self.plane(events, (4, 1, "work", shared), (5, 2, "key")), "oversized-event"
+        )
 
     def test_a_plane_in_every_few_bytes(self):
         event = put(1, 65_535) + put(3, 1000)
-        self.assert_bounded("planes.xplane.pb", self.plane([event], (4, 65_535, "work"), (5, 65_535, "key")) * 50_000, None)
+        self.assert_bounded(
+            "planes.xplane.pb", self.plane([event], (4, 65_535, "work"), (5, 65_535, "key")) * 50_000, None
+        )
 
     def test_a_plane_that_claims_two_gigabytes(self):
         plane = self.plane([put(1, 1) + put(3, 1000)], (4, 1, "work"))
         claims = b"\x0a\xff\xff\xff\xff\x07" + plane[2:]
         self.assert_bounded("claims.xplane.pb", plane + claims, "truncated")
 
-    # --- Perfetto: interned texts, arguments of slices that are opened again, packed packets ---------------------------
+    # --- Perfetto: interned texts, arguments of slices that are opened again, packed packets
+    # ---------------------------
 
     @staticmethod
     def packets(*contents):
         """Packets of one sequence, the first of which clears its state and describes track 7."""
         first = put(10, 1) + put(13, 1) + put(60, put(1, 7) + put(2, "work"))
-        return b"".join(put(1, content) for content in (first, *(put(10, 1) + put(13, 2) + content for content in contents)))
+        return b"".join(
+            put(1, content) for content in (first, *(put(10, 1) + put(13, 2) + content for content in contents))
+        )
 
     @staticmethod
     def slice_event(time, kind, *arguments):
-        return put(8, time) + put(11, put(9, kind) + put(11, 7) + put(23, "work") + b"".join(put(4, argument) for argument in arguments))
+        return put(8, time) + put(
+            11, put(9, kind) + put(11, 7) + put(23, "work") + b"".join(put(4, argument) for argument in arguments)
+        )
 
     def test_arguments_that_name_a_long_text(self):
         texts = put(12, put(3, put(1, 1) + put(2, "key")) + put(29, put(1, 1) + put(2, self.LONG)))
-        for name, argument in {"": lambda i: (put(1, 1) + put(17, 1), put(10, "number") + put(4, i)),
-                               "nested": lambda i: (put(10, "list") + put(12, put(17, 1)) * 1000 + put(12, put(4, i)),)}.items():
+        for name, argument in {
+            "": lambda i: (put(1, 1) + put(17, 1), put(10, "number") + put(4, i)),
+            "nested": lambda i: (put(10, "list") + put(12, put(17, 1)) * 1000 + put(12, put(4, i)),),
+        }.items():
             with self.subTest(name):
                 data = self.packets(texts, *(self.slice_event(1000 + i, 3, *argument(i)) for i in range(3000)))
                 issues = self.assert_bounded("long.pftrace", data, "oversized-event")
@@ -203,22 +258,32 @@ class References(support.ProgramTest):
 
     def test_many_arguments_of_one_event(self):
         names = put(12, b"".join(put(3, put(1, i) + put(2, f"n{i}")) for i in range(1, 200_001)))
-        self.assert_bounded("many.pftrace", self.packets(names, self.slice_event(1000, 1, *(put(1, i) + put(4, 5) for i in range(1, 200_001)))), None)
+        self.assert_bounded(
+            "many.pftrace",
+            self.packets(names, self.slice_event(1000, 1, *(put(1, i) + put(4, 5) for i in range(1, 200_001)))),
+            None,
+        )
 
     def test_a_slice_that_is_opened_again_and_again(self):
         contents = [self.slice_event(1000, 1)]
         for i in range(20_000):
-            contents += [self.slice_event(2000, 2, put(10, f"argument {i}") + put(4, i)), self.slice_event(2000, 1, put(10, "continues") + put(4, 1))]
+            contents += [
+                self.slice_event(2000, 2, put(10, f"argument {i}") + put(4, i)),
+                self.slice_event(2000, 1, put(10, "continues") + put(4, 1)),
+            ]
         self.assert_bounded("again.pftrace", self.packets(*contents), None)
 
     def test_small_packets_that_unpack_to_large_ones(self):
         # 47,662 instants by zstd, in 116 bytes.
-        packed = base64.b64decode("KLUv/QBo9AAAsAoUUAFoAkDoB1oLSANYB7oBBHdvcmsBAM7/M59NRAAAAAEA/f+ZTyBEAAAAAQD9/zkAAkQAAAABAP3/OQACRAAAAAEA/f85AAJEAAAAAQD9/zkAAkQAAAABAP3/OQACRQAAAAEA8f85AAI=")
+        packed = base64.b64decode(
+            "KLUv/QBo9AAAsAoUUAFoAkDoB1oLSANYB7oBBHdvcmsBAM7/M59NRAAAAAEA/f+ZTyBEAAAAAQD9/zkAAkQAAAABAP3/OQACRAAAAAEA/f85AAJEAAAAAQD9/zkAAkQAAAABAP3/OQACRQAAAAEA8f85AAI="
+        )
         data = self.packets(*[put(133, packed)] * 400)
         self.assertLess(len(data), 60_000)
         self.assert_bounded("packed.pftrace", data, "lost-event")
 
-    # --- Pickles: one dictionary or list, many times --------------------------------------------------------------------
+    # --- Pickles: one dictionary or list, many times
+    # --------------------------------------------------------------------
 
     @staticmethod
     def pickle(*pairs):
@@ -234,12 +299,16 @@ class References(support.ProgramTest):
         return self.pickle(("action", action), ("addr", b"K\x01"), ("size", size), ("frames", frames))
 
     def test_a_long_dictionary_as_every_segment(self):
-        data = self.snapshot(("x", b"}(" + b"K\x01K\x01" * 500_000 + b"u\x94"), segments=b"](" + b"h\x00" * 300_000 + b"e")
+        data = self.snapshot(
+            ("x", b"}(" + b"K\x01K\x01" * 500_000 + b"u\x94"), segments=b"](" + b"h\x00" * 300_000 + b"e"
+        )
         self.assert_bounded("segments.pickle", data, None)
 
     def test_a_long_list_as_every_stack(self):
         entries = b"](](" + self.entry(b"K\x05", frames=b"h\x00") * 50_000 + b"ee"
-        self.assert_bounded("stacks.pickle", self.snapshot(("x", b"](" + b"K\x01" * 1_000_000 + b"e\x94"), traces=entries), None)
+        self.assert_bounded(
+            "stacks.pickle", self.snapshot(("x", b"](" + b"K\x01" * 1_000_000 + b"e\x94"), traces=entries), None
+        )
 
     def test_numbers_of_the_memo_that_collide(self):
         step = 85_229 * 172_933  # Sizes of hash tables that double.
@@ -253,20 +322,26 @@ class References(support.ProgramTest):
         outcome = support.headroom("query", "--json", self.write("sum.pickle", data), sql, seconds=30)
         self.assertEqual(outcome.json()["rows"], [[1 << 42, 1 << 61]], outcome)
 
-    # --- A long name of many events -------------------------------------------------------------------------------------
+    # --- A long name of many events
+    # -------------------------------------------------------------------------------------
 
     def test_a_long_name_of_all_copies(self):
         events = [put(1, 1) + put(2, i * 1_000_000) + put(3, 1000) for i in range(100_000)]
         data = self.plane(events, (4, 1, "Memcpy" + self.LONG), name="/device:GPU:0", line="Stream #1")
         self.assert_bounded("copies.xplane.pb", data, None)
 
-    # --- rocprofv3: what looks like records behind damage ---------------------------------------------------------------
+    # --- rocprofv3: what looks like records behind damage
+    # ---------------------------------------------------------------
 
     def test_sizes_without_an_end(self):
-        data = b'{"rocprofiler-sdk-tool": [{"metadata": {}, "buffer_records": {"kernel_dispatch": [{"a": [' + b'"size":1' * 9_000_000
+        data = (
+            b'{"rocprofiler-sdk-tool": [{"metadata": {}, "buffer_records": {"kernel_dispatch": [{"a": ['
+            + b'"size":1' * 9_000_000
+        )
         self.assert_bounded("sizes.json", data, "oversized-event")
 
-    # --- SQLite: a text that all rows share, pages that many rows refer to ----------------------------------------------
+    # --- SQLite: a text that all rows share, pages that many rows refer to
+    # ----------------------------------------------
 
     def test_a_column_whose_default_is_a_long_text(self):
         path = self.scratch / "default.sqlite"

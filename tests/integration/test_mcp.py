@@ -15,12 +15,40 @@ STATELESS = "2026-07-28"
 
 def a_trace(events=1, name="k"):
     """A trace of one step with so many kernels, each of its own name."""
-    rows = [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 1, "tid": 1, "ts": 0, "dur": 10 * events + 10}]
+    rows = [
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": "ProfilerStep#0",
+            "pid": 1,
+            "tid": 1,
+            "ts": 0,
+            "dur": 10 * events + 10,
+        }
+    ]
     for i in range(events):
-        rows += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1 + 10 * i, "dur": 2,
-                  "args": {"correlation": i + 1}},
-                 {"ph": "X", "cat": "kernel", "name": f"{name}{i}", "pid": 0, "tid": 7, "ts": 4 + 10 * i, "dur": 5,
-                  "args": {"correlation": i + 1, "device": 0, "stream": 7}}]
+        rows += [
+            {
+                "ph": "X",
+                "cat": "cuda_runtime",
+                "name": "cudaLaunchKernel",
+                "pid": 1,
+                "tid": 1,
+                "ts": 1 + 10 * i,
+                "dur": 2,
+                "args": {"correlation": i + 1},
+            },
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": f"{name}{i}",
+                "pid": 0,
+                "tid": 7,
+                "ts": 4 + 10 * i,
+                "dur": 5,
+                "args": {"correlation": i + 1, "device": 0, "stream": 7},
+            },
+        ]
     return json.dumps({"traceEvents": rows})
 
 
@@ -35,7 +63,12 @@ class McpTest(support.ProgramTest):
 
 class Protocol(McpTest):
     def test_versions_are_negotiated(self):
-        for asked, given in [*((v, v) for v in VERSIONS), (STATELESS, VERSIONS[-1]), ("2099-01-01", VERSIONS[-1]), ("", VERSIONS[-1])]:
+        for asked, given in [
+            *((v, v) for v in VERSIONS),
+            (STATELESS, VERSIONS[-1]),
+            ("2099-01-01", VERSIONS[-1]),
+            ("", VERSIONS[-1]),
+        ]:
             with self.subTest(asked), self.client(version=asked) as client:
                 result = client.initialize()
                 self.assertEqual(result["protocolVersion"], given)
@@ -55,7 +88,10 @@ class Protocol(McpTest):
 
     def test_wrong_lines_are_answered_and_the_server_goes_on(self):
         cases = {
-            b"{": (-32700, None), b"\xff\xfe": (-32700, None), b"[]": (-32600, None), b"17": (-32600, None),
+            b"{": (-32700, None),
+            b"\xff\xfe": (-32700, None),
+            b"[]": (-32600, None),
+            b"17": (-32600, None),
             b'{"jsonrpc":"2.0","id":5,"method":"no/such"}': (-32601, 5),
             b'{"jsonrpc":"2.0","id":"x","method":7}': (-32600, "x"),
             b'{"jsonrpc":"2.0","id":6,"method":"tools/call","params":[]}': (-32602, 6),
@@ -81,7 +117,12 @@ class Protocol(McpTest):
 
     def test_batches_are_those_of_the_version(self):
         ping, notice = {"jsonrpc": "2.0", "id": 50, "method": "ping"}, {"jsonrpc": "2.0", "method": "x"}
-        call = {"jsonrpc": "2.0", "id": 51, "method": "tools/call", "params": {"name": "report", "arguments": {"trace": ["t.json"]}}}
+        call = {
+            "jsonrpc": "2.0",
+            "id": 51,
+            "method": "tools/call",
+            "params": {"name": "report", "arguments": {"trace": ["t.json"]}},
+        }
         for version in VERSIONS:
             with self.subTest(version), self.client(version=version) as client:
                 client.initialize()
@@ -90,23 +131,34 @@ class Protocol(McpTest):
                 if version > "2025-03-26":
                     self.assertEqual(answer["error"]["code"], -32600)
                     continue
-                self.assertEqual({str(one["id"]): "result" in one for one in answer}, {"50": True, "51": True, "None": False})
+                self.assertEqual(
+                    {str(one["id"]): "result" in one for one in answer}, {"50": True, "51": True, "None": False}
+                )
                 client.send([notice])
                 self.assertEqual(client.request("ping"), {})  # nothing came for the batch
 
     def test_without_initialize_each_request_says_its_version(self):
         def meta(version=STATELESS, **more):
-            return {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}, **more}
+            return {
+                "io.modelcontextprotocol/protocolVersion": version,
+                "io.modelcontextprotocol/clientCapabilities": {},
+                **more,
+            }
 
         def assert_stateless(result):
-            self.assertEqual((result["resultType"], result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]), ("complete", "headroom"))
+            self.assertEqual(
+                (result["resultType"], result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]),
+                ("complete", "headroom"),
+            )
 
         with self.client() as client:
             found = client.request("server/discover", _meta=meta())
             assert_stateless(found)
             self.assertEqual(found["supportedVersions"], [STATELESS, *reversed(VERSIONS)])
             self.assertEqual(found["capabilities"], {"tools": {}})
-            listed = client.request("tools/list", _meta=meta(traceparent="00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"))
+            listed = client.request(
+                "tools/list", _meta=meta(traceparent="00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01")
+            )
             assert_stateless(listed)
             self.assertEqual((listed["cacheScope"], listed["ttlMs"] >= 0), ("private", True))
             self.assertTrue(all(tool["title"] and tool["annotations"]["readOnlyHint"] for tool in listed["tools"]))
@@ -117,17 +169,26 @@ class Protocol(McpTest):
             assert_stateless(wrong)
             self.assertTrue(wrong["isError"])
             # What is not of this version, or not whole, has the code that a client goes by.
-            for code, method, params in ((-32022, "tools/list", {"_meta": meta("2099-01-01")}), (-32022, "tools/list", {"_meta": meta(VERSIONS[-1])}),
-                                         (-32602, "tools/list", {"_meta": meta(7)}), (-32602, "server/discover", {}),
-                                         (-32602, "tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}),
-                                         (-32601, "ping", {"_meta": meta()}), (-32601, "resources/list", {"_meta": meta()}),
-                                         (-32600, "tools/list", {}), (-32600, "tools/list", {"_meta": 3})):
+            for code, method, params in (
+                (-32022, "tools/list", {"_meta": meta("2099-01-01")}),
+                (-32022, "tools/list", {"_meta": meta(VERSIONS[-1])}),
+                (-32602, "tools/list", {"_meta": meta(7)}),
+                (-32602, "server/discover", {}),
+                (-32602, "tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}),
+                (-32601, "ping", {"_meta": meta()}),
+                (-32601, "resources/list", {"_meta": meta()}),
+                (-32600, "tools/list", {}),
+                (-32600, "tools/list", {"_meta": 3}),
+            ):
                 with self.subTest(code=code, method=method), self.assertRaises(McpError) as caught:
                     client.request(method, **params)
                 self.assertEqual(caught.exception.code, code)
             number = client.start("tools/list", _meta=meta("2099-01-01"))
             error = client.receive()
-            self.assertEqual((error["id"], error["error"]["data"]), (number, {"supported": found["supportedVersions"], "requested": "2099-01-01"}))
+            self.assertEqual(
+                (error["id"], error["error"]["data"]),
+                (number, {"supported": found["supportedVersions"], "requested": "2099-01-01"}),
+            )
             client.send([{"jsonrpc": "2.0", "id": 80, "method": "tools/list", "params": {"_meta": meta()}}])
             self.assertEqual([one["error"]["code"] for one in client.receive()], [-32600])
             # A client of the other kind on the same pipe is served as its version has it.
@@ -157,8 +218,13 @@ class Protocol(McpTest):
         self.assertEqual(client.code, 0)
 
     def test_usage(self):
-        for args, words in ((("--root", "/nonexistent"), "--root /nonexistent"), (("--root", self.trace), "t.json"),
-                            (("--max-bytes", "10"), "10 is not"), (("--timeout", "0"), "0 is not"), (("more",), "more")):
+        for args, words in (
+            (("--root", "/nonexistent"), "--root /nonexistent"),
+            (("--root", self.trace), "t.json"),
+            (("--max-bytes", "10"), "10 is not"),
+            (("--timeout", "0"), "0 is not"),
+            (("more",), "more"),
+        ):
             with self.subTest(args):
                 self.assert_refused(support.headroom("mcp", *args), 2, words)
 
@@ -168,7 +234,9 @@ class Calls(McpTest):
         with self.client() as client:
             client.initialize()
             tools = {tool["name"]: tool for tool in client.request("tools/list")["tools"]}
-        table = re.findall(r"^\| `(\w+)` \|", (support.ROOT / "docs/mcp.md").read_text().split("## Tools")[1], re.MULTILINE)
+        table = re.findall(
+            r"^\| `(\w+)` \|", (support.ROOT / "docs/mcp.md").read_text().split("## Tools")[1], re.MULTILINE
+        )
         self.assertEqual(list(tools), table)
         for name, tool in tools.items():
             helped = support.headroom(name, "--help").text
@@ -178,7 +246,9 @@ class Calls(McpTest):
                 self.assertTrue(key in ("select", "from") or flag in helped or key.upper() in helped, (name, key))
             taken = set(tool["inputSchema"]["properties"])
             # Nothing that writes a file.
-            self.assertFalse(taken & {"output", "out", "html", "csv", "save", "write_trace", "dump_graph", "threads"}, name)
+            self.assertFalse(
+                taken & {"output", "out", "html", "csv", "save", "write_trace", "dump_graph", "threads"}, name
+            )
             self.assertTrue(tool["annotations"]["readOnlyHint"])
         self.assertEqual(tools["report"]["inputSchema"]["required"], ["trace"])
         self.assertEqual(tools["report"]["inputSchema"]["properties"]["measured_step_ms"]["type"], "number")
@@ -189,12 +259,29 @@ class Calls(McpTest):
             client.initialize()
             path = str(self.trace.resolve())
             for tool, arguments, command in (
-                    ("report", {"trace": ["t.json"], "top": 3}, ["report", path, "--top", "3", "--json"]),
-                    ("whatif", {"trace": "t.json", "scenario": ["gpu-speed:factor=2"]}, ["whatif", path, "gpu-speed:factor=2", "--json"]),
-                    ("predict", {"trace": ["t.json"], "gpu": ["L4", "H100"]}, ["predict", path, "--gpu", "L4,H100", "--json"]),
-                    ("scale", {"trace": ["t.json"], "gpus": ["1,2"], "strong": True}, ["scale", path, "--gpus", "1,2", "--strong", "--json"]),
-                    ("diff", {"a": "t.json", "b": "t.json", "top": 2}, ["diff", path, path, "--top", "2", "--json"]),
-                    ("query", {"trace": "t.json", "sql": "select name, duration_ns from gpu_tasks"}, ["query", path, "select name, duration_ns from gpu_tasks", "--json"])):
+                ("report", {"trace": ["t.json"], "top": 3}, ["report", path, "--top", "3", "--json"]),
+                (
+                    "whatif",
+                    {"trace": "t.json", "scenario": ["gpu-speed:factor=2"]},
+                    ["whatif", path, "gpu-speed:factor=2", "--json"],
+                ),
+                (
+                    "predict",
+                    {"trace": ["t.json"], "gpu": ["L4", "H100"]},
+                    ["predict", path, "--gpu", "L4,H100", "--json"],
+                ),
+                (
+                    "scale",
+                    {"trace": ["t.json"], "gpus": ["1,2"], "strong": True},
+                    ["scale", path, "--gpus", "1,2", "--strong", "--json"],
+                ),
+                ("diff", {"a": "t.json", "b": "t.json", "top": 2}, ["diff", path, path, "--top", "2", "--json"]),
+                (
+                    "query",
+                    {"trace": "t.json", "sql": "select name, duration_ns from gpu_tasks"},
+                    ["query", path, "select name, duration_ns from gpu_tasks", "--json"],
+                ),
+            ):
                 with self.subTest(tool):
                     result = client.call(tool, **arguments)
                     direct = support.headroom(*command)
@@ -212,21 +299,49 @@ class Calls(McpTest):
         with self.client() as client:
             client.initialize()
             for tool, arguments, command in (
-                    ("report", {"trace": ["broken.json"]}, ["report", broken.resolve(), "--json"]),
-                    ("report", {"trace": ["t.json"], "steps": "x"}, ["report", self.trace.resolve(), "--steps=x", "--json"]),
-                    ("whatif", {"trace": "t.json", "scenario": ["nonsense"]}, ["whatif", self.trace.resolve(), "nonsense", "--json"]),
-                    ("query", {"trace": "t.json", "sql": "delete from steps"}, ["query", self.trace.resolve(), "delete from steps", "--json"]),
-                    ("query", {"trace": "t.json", "sql": "select nothing"}, ["query", self.trace.resolve(), "select nothing", "--json"]),
-                    ("data", {"trace": "t.json"}, ["data", self.trace.resolve(), "--json"])):
+                ("report", {"trace": ["broken.json"]}, ["report", broken.resolve(), "--json"]),
+                (
+                    "report",
+                    {"trace": ["t.json"], "steps": "x"},
+                    ["report", self.trace.resolve(), "--steps=x", "--json"],
+                ),
+                (
+                    "whatif",
+                    {"trace": "t.json", "scenario": ["nonsense"]},
+                    ["whatif", self.trace.resolve(), "nonsense", "--json"],
+                ),
+                (
+                    "query",
+                    {"trace": "t.json", "sql": "delete from steps"},
+                    ["query", self.trace.resolve(), "delete from steps", "--json"],
+                ),
+                (
+                    "query",
+                    {"trace": "t.json", "sql": "select nothing"},
+                    ["query", self.trace.resolve(), "select nothing", "--json"],
+                ),
+                ("data", {"trace": "t.json"}, ["data", self.trace.resolve(), "--json"]),
+            ):
                 with self.subTest(tool=tool, arguments=arguments):
                     result = client.call(tool, **arguments)
                     self.assertTrue(result["isError"])
                     # Remarks are left out (--quiet).
-                    self.assertEqual(result["content"][0]["text"], "headroom: " + support.headroom(*command).message.rstrip().rpartition("headroom: ")[2])
-            for arguments, words in (({"trace": [3.5, None]}, "no such file"), ({"trace": [[]]}, "no text"), ({"nonsense": 1}, "nonsense"),
-                                     ({"trace": ["t.json"], "no_local_state": "yes"}, "true or false"), ({"trace": ["a\0b"]}, "NUL"),
-                                     ({"trace": ["t.json"], "output": "x"}, "output"), ({}, "trace: this tool needs it"), ({"trace": []}, "trace: this tool needs it"),
-                                     ({"trace": ["t.json"], "steps": ["1", "2"]}, "one value"), ({"trace": ["x" * 5000]}, "4096")):
+                    self.assertEqual(
+                        result["content"][0]["text"],
+                        "headroom: " + support.headroom(*command).message.rstrip().rpartition("headroom: ")[2],
+                    )
+            for arguments, words in (
+                ({"trace": [3.5, None]}, "no such file"),
+                ({"trace": [[]]}, "no text"),
+                ({"nonsense": 1}, "nonsense"),
+                ({"trace": ["t.json"], "no_local_state": "yes"}, "true or false"),
+                ({"trace": ["a\0b"]}, "NUL"),
+                ({"trace": ["t.json"], "output": "x"}, "output"),
+                ({}, "trace: this tool needs it"),
+                ({"trace": []}, "trace: this tool needs it"),
+                ({"trace": ["t.json"], "steps": ["1", "2"]}, "one value"),
+                ({"trace": ["x" * 5000]}, "4096"),
+            ):
                 with self.subTest(arguments=arguments):
                     result = client.call("report", **arguments)
                     self.assertTrue(result["isError"])
@@ -238,8 +353,11 @@ class Calls(McpTest):
             client.initialize()
             answer = client.call("query", trace="many.json", sql="select id from gpu_tasks")["structuredContent"]
             self.assertEqual((len(answer["rows"]), answer["cut"]), (1000, True))
-            for arguments, words in (({"trace": "many.json"}, "sql"), ({"trace": "many.json", "sql": "select 1; select 2"}, "one statement"),
-                                     ({"trace": "many.json", "sql": "attach '/tmp/x' as x"}, "select")):
+            for arguments, words in (
+                ({"trace": "many.json"}, "sql"),
+                ({"trace": "many.json", "sql": "select 1; select 2"}, "one statement"),
+                ({"trace": "many.json", "sql": "attach '/tmp/x' as x"}, "select"),
+            ):
                 with self.subTest(arguments):
                     result = client.call("query", **arguments)
                     self.assertTrue(result["isError"])
@@ -249,9 +367,12 @@ class Calls(McpTest):
         target = self.scratch / "written"
         with self.client() as client:
             client.initialize()
-            for arguments in ({"trace": "t.json", "scenario": ["--save"]}, {"trace": "t.json", "scenario": [f"--output={target}"]},
-                              {"trace": "t.json", "scenario": ["-o", str(target)]},
-                              {"trace": "t.json", "step_marker": f"x --output={target}"}):
+            for arguments in (
+                {"trace": "t.json", "scenario": ["--save"]},
+                {"trace": "t.json", "scenario": [f"--output={target}"]},
+                {"trace": "t.json", "scenario": ["-o", str(target)]},
+                {"trace": "t.json", "step_marker": f"x --output={target}"},
+            ):
                 client.call("whatif", **arguments)
             client.call("report", trace=["--html=" + str(target)])
         self.assertEqual(sorted(os.listdir(self.scratch)), ["t.json"])
@@ -261,7 +382,9 @@ class Calls(McpTest):
         with self.client("--max-bytes", "4000") as client:
             client.initialize()
             result = client.call("report", trace=["many.json"])
-            size = len(result["content"][0]["text"].encode()) + len(json.dumps(result["structuredContent"], separators=(",", ":"), ensure_ascii=False).encode())
+            size = len(result["content"][0]["text"].encode()) + len(
+                json.dumps(result["structuredContent"], separators=(",", ":"), ensure_ascii=False).encode()
+            )
             self.assertLessEqual(size, 4000)
             cut = {row["select"]: row for row in result["structuredContent"]["left_out"]}
             self.assertIn("/kernels", cut)
@@ -299,20 +422,35 @@ class Files(McpTest):
             for path in ("t.json", str(inside / "t.json"), "here.json", "./rank/../t.json"):
                 with self.subTest(path):
                     self.assertFalse(client.call("report", trace=[path])["isError"])
-            for path in ("../outside/secret.json", str(outside / "secret.json"), "out.json", "rank", "folder", "folder/secret.json",
-                         "../inside2/t.json", "/etc/passwd", "/nonexistent", "/proc/self/environ", ".."):
+            for path in (
+                "../outside/secret.json",
+                str(outside / "secret.json"),
+                "out.json",
+                "rank",
+                "folder",
+                "folder/secret.json",
+                "../inside2/t.json",
+                "/etc/passwd",
+                "/nonexistent",
+                "/proc/self/environ",
+                "..",
+            ):
                 with self.subTest(path):
                     result = client.call("report", trace=[path])
                     self.assertTrue(result["isError"])
                     self.assertIn("not below", result["content"][0]["text"])
-            for tool, arguments in (("report", {"trace": ["t.json"], "calibration": "/etc/passwd"}),
-                                    ("predict", {"ops": "/etc/passwd"}), ("predict", {"trace": ["t.json"], "gpu_file": ["/etc/passwd"]}),
-                                    ("predict", {"trace": ["t.json"], "memory_timeline": "out.json"}),
-                                    ("scale", {"trace": ["t.json"], "cluster": "/etc/passwd"}),
-                                    ("scale", {"trace": ["t.json"], "cluster": "../outside/secret.json"}),
-                                    ("diff", {"a": "t.json", "b": "../outside/secret.json"}), ("diff", {"a": "out.json", "b": "t.json"}),
-                                    ("diff", {"a": "t.json", "b": "t.json", "also_a": ["folder/secret.json"]}),
-                                    ("query", {"trace": "out.json", "sql": "select 1"})):
+            for tool, arguments in (
+                ("report", {"trace": ["t.json"], "calibration": "/etc/passwd"}),
+                ("predict", {"ops": "/etc/passwd"}),
+                ("predict", {"trace": ["t.json"], "gpu_file": ["/etc/passwd"]}),
+                ("predict", {"trace": ["t.json"], "memory_timeline": "out.json"}),
+                ("scale", {"trace": ["t.json"], "cluster": "/etc/passwd"}),
+                ("scale", {"trace": ["t.json"], "cluster": "../outside/secret.json"}),
+                ("diff", {"a": "t.json", "b": "../outside/secret.json"}),
+                ("diff", {"a": "out.json", "b": "t.json"}),
+                ("diff", {"a": "t.json", "b": "t.json", "also_a": ["folder/secret.json"]}),
+                ("query", {"trace": "out.json", "sql": "select 1"}),
+            ):
                 with self.subTest(tool=tool, arguments=arguments):
                     result = client.call(tool, **arguments)
                     self.assertTrue(result["isError"])
@@ -336,7 +474,9 @@ class Time(McpTest):
         os.mkfifo(self.scratch / "never.json")
 
     def children(self, client):
-        return (support.pathlib.Path(f"/proc/{client.process.pid}/task/{client.process.pid}/children")).read_text().split()
+        return (
+            (support.pathlib.Path(f"/proc/{client.process.pid}/task/{client.process.pid}/children")).read_text().split()
+        )
 
     def test_a_call_that_takes_too_long_is_ended(self):
         with self.client("--timeout", "0.5") as client:

@@ -1,4 +1,6 @@
-"""PyTorch's memory snapshots: pickles that are read as data, with the totals, peaks and owners that their making knows."""
+"""PyTorch's memory snapshots: pickles that are read as data, with the totals, peaks and owners that their making
+knows.
+"""
 import concurrent.futures
 import gzip
 import io
@@ -27,25 +29,40 @@ class MemorySnapshot(support.ProgramTest):
                 report, (use,) = self.memory(memory_snapshot.dump(self.snapshot, protocol))
                 self.assertEqual(report["inputs"][0]["format"], "pytorch-memory-snapshot")
                 self.assertEqual(report["inputs"][0]["events"], len(self.loop.trace))
-                self.assertEqual((use["device"], use["first_bytes"], use["last_bytes"], use["peak_bytes"]),
-                                 (0, 0, self.loop.allocated, self.loop.peak))
+                self.assertEqual(
+                    (use["device"], use["first_bytes"], use["last_bytes"], use["peak_bytes"]),
+                    (0, 0, self.loop.allocated, self.loop.peak),
+                )
                 self.assertEqual(use["most_reserved_bytes"], self.snapshot["segments"][0]["total_size"])
                 entries = [entry["action"] for entry in self.loop.trace]
-                self.assertEqual((use["allocations"], use["frees"]), (entries.count("alloc"), entries.count("free_requested")))
+                self.assertEqual(
+                    (use["allocations"], use["frees"]), (entries.count("alloc"), entries.count("free_requested"))
+                )
 
     def test_owners_at_the_peak(self):
         # The first update: weights, gradients and Adam's state are there, and one temporary.
         _, (use,) = self.memory(memory_snapshot.dump(self.snapshot))
         layers, size = self.loop.layers, self.loop.bytes
         parts = {part["kind"]: part["bytes"] for part in use["parts"]}
-        self.assertEqual(parts, {"optimizer_state": 2 * layers * size, "gradient": layers * size, "other": layers * size,
-                                 "temporary": size})
+        self.assertEqual(
+            parts,
+            {
+                "optimizer_state": 2 * layers * size,
+                "gradient": layers * size,
+                "other": layers * size,
+                "temporary": size,
+            },
+        )
         owners = {(h["operator"], h["line"], h["kind"]): h["bytes"] for h in use["holders"]}
-        self.assertEqual(owners, {
-            ("aten::zeros_like", "/home/me/project/train.py(23): main", "optimizer_state"): 2 * layers * size,
-            ("aten::mm", None, "gradient"): layers * size,
-            ("aten::empty_memory_format", "/home/me/project/model.py(5): __init__", "other"): layers * size,
-            ("aten::sqrt", "/home/me/project/train.py(23): main", "temporary"): size})
+        self.assertEqual(
+            owners,
+            {
+                ("aten::zeros_like", "/home/me/project/train.py(23): main", "optimizer_state"): 2 * layers * size,
+                ("aten::mm", None, "gradient"): layers * size,
+                ("aten::empty_memory_format", "/home/me/project/model.py(5): __init__", "other"): layers * size,
+                ("aten::sqrt", "/home/me/project/train.py(23): main", "temporary"): size,
+            },
+        )
 
     def test_what_was_there_before_the_history(self):
         # The allocator keeps the last entries only.
@@ -58,8 +75,9 @@ class MemorySnapshot(support.ProgramTest):
     def test_without_a_history(self):
         self.snapshot["device_traces"] = [[]]
         report, (use,) = self.memory(memory_snapshot.dump(self.snapshot))
-        self.assertEqual((use["peak_bytes"], use["allocations"], use["frees"]),
-                         (self.loop.allocated, len(self.loop.kept), 0))
+        self.assertEqual(
+            (use["peak_bytes"], use["allocations"], use["frees"]), (self.loop.allocated, len(self.loop.kept), 0)
+        )
         (issue,) = [i for i in report["health"]["issues"] if i["code"] == "no-memory-history"]
         self.assertIn("_record_memory_history", issue["detail"])
 
@@ -74,15 +92,30 @@ class MemorySnapshot(support.ProgramTest):
         self.snapshot["device_traces"].append(other.trace)
         start = memory_snapshot.START_US
         self.snapshot["external_annotations"] = [
-            {"stage": stage, "name": f"ProfilerStep#{i}", "device": 0, "time_us": start + 1000 * i + 999 * (stage == "END")}
-            for i in range(1) for stage in ("START", "END")]
+            {
+                "stage": stage,
+                "name": f"ProfilerStep#{i}",
+                "device": 0,
+                "time_us": start + 1000 * i + 999 * (stage == "END"),
+            }
+            for i in range(1)
+            for stage in ("START", "END")
+        ]
         report, uses = self.memory(memory_snapshot.dump(self.snapshot))
         self.assertEqual([(u["device"], u["peak_bytes"]) for u in uses], [(0, self.loop.peak), (1, other.peak)])
         self.assertEqual([s["index"] for s in report["steps"]["list"]], [0])
 
     def test_out_of_memory_is_an_instant(self):
-        self.loop.trace.append({"action": "oom", "device_free": 1 << 20, "size": 1 << 30, "stream": 0,
-                                "time_us": self.loop.us + 5, "frames": []})
+        self.loop.trace.append(
+            {
+                "action": "oom",
+                "device_free": 1 << 20,
+                "size": 1 << 30,
+                "stream": 0,
+                "time_us": self.loop.us + 5,
+                "frames": [],
+            }
+        )
         _, (use,) = self.memory(memory_snapshot.dump(self.snapshot))
         self.assertEqual(use["last_bytes"], self.loop.allocated)
 
@@ -167,7 +200,7 @@ class MemorySnapshot(support.ProgramTest):
     def test_a_cut_keeps_the_entries_before_it(self):
         whole = memory_snapshot.dump(self.snapshot)
         # Behind the history: settings, annotations and what closes them.
-        report, (use,) = self.memory(whole[:whole.index(b"allocator_settings") - 8])
+        report, (use,) = self.memory(whole[: whole.index(b"allocator_settings") - 8])
         self.assertGreaterEqual(report["inputs"][0]["events"], len(self.loop.trace) - 1)
         self.assertEqual(use["peak_bytes"], self.loop.peak)
 
@@ -177,10 +210,14 @@ class MemorySnapshot(support.ProgramTest):
         for _ in range(6):
             trace = [trace] * 10
         self.snapshot["device_traces"] = trace
-        outcome = support.headroom("report", "--json", self.write("bomb.pickle", memory_snapshot.dump(self.snapshot)), seconds=20)
+        outcome = support.headroom(
+            "report", "--json", self.write("bomb.pickle", memory_snapshot.dump(self.snapshot)), seconds=20
+        )
         self.assertIn(outcome.code, (0, 3), outcome)
         self.snapshot["device_traces"] = [self.loop.trace] * 100_000
-        outcome = support.headroom("report", "--json", self.write("bomb.pickle", memory_snapshot.dump(self.snapshot)), seconds=60)
+        outcome = support.headroom(
+            "report", "--json", self.write("bomb.pickle", memory_snapshot.dump(self.snapshot)), seconds=60
+        )
         self.assertIn(outcome.code, (0, 3), outcome)
 
 

@@ -30,7 +30,10 @@ class Merge(support.ProgramTest):
             return json.load(file), outcome.message, merged
 
     def test_all_ranks_on_one_clock(self):
-        made = [ranks.make_rank(self.trace, r, 3, offset_us=5e8 * r, drift=20e-6 * r, late_us=1500 if r == 2 else 0) for r in range(3)]
+        made = [
+            ranks.make_rank(self.trace, r, 3, offset_us=5e8 * r, drift=20e-6 * r, late_us=1500 if r == 2 else 0)
+            for r in range(3)
+        ]
         merged, message, path = self.merge(self.folder(*made))
         self.assertRegex(message, r"3 ranks, [0-9,]+ events; clocks aligned within [0-9.]+ us")
         names = {e["pid"]: e["args"]["name"] for e in merged["traceEvents"] if e["name"] == "process_name"}
@@ -74,7 +77,10 @@ class Merge(support.ProgramTest):
         merged = self.merge(self.folder(*made))[0]
 
         def spans(trace):
-            return collections.Counter((e["name"], e.get("cat"), round(e["dur"], 3)) for e in trace["traceEvents"] if e["ph"] == "X")
+            return collections.Counter(
+                (e["name"], e.get("cat"), round(e["dur"], 3)) for e in trace["traceEvents"] if e["ph"] == "X"
+            )
+
         expected = spans(made[0]) + spans(made[1])
         got = spans(merged)
         # What the reader takes for copies of one event, it keeps once.
@@ -87,7 +93,9 @@ class Merge(support.ProgramTest):
         self.assertTrue(all(len(pids) <= 2 for pids in launches.values()))  # A host's and its GPU's.
 
     def test_what_all_ranks_have_in_common_is_said(self):
-        """Versions that one rank alone has are true of no file of all; a copy names what recorded it, and so its remedies are of that tool."""
+        """Versions that one rank alone has are true of no file of all; a copy names what recorded it, and so its
+        remedies are of that tool.
+        """
         made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
         for rank, trace in enumerate(made):
             trace["headroom_versions"] = {"pytorch": "2.7.1", "python": f"3.{10 + rank}"}
@@ -99,7 +107,9 @@ class Merge(support.ProgramTest):
     def test_one_that_shares_nothing_is_named(self):
         alone = ranks.make_rank(self.trace, 2, 3)
         alone["traceEvents"] = [e for e in alone["traceEvents"] if "AllReduce" not in e["name"]]
-        message = self.merge(self.folder(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone))[1]
+        message = self.merge(self.folder(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone))[
+            1
+        ]
         self.assertIn("rank 2: too few collectives could be joined", message)
 
     def test_hostile_numbers_and_bytes(self):
@@ -107,17 +117,43 @@ class Merge(support.ProgramTest):
         folder = self.scratch / "traces"
         folder.mkdir()
         for rank in range(2):
-            events = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1000 - 999 * rank, "dur": 5,
-                       "args": {"correlation": 9223372036854775806 - rank, "note": "bad"}},
-                      {"ph": "i", "cat": "", "name": "mark", "pid": 1, "tid": 1, "ts": 1005, "args": {"note": "bad"}},
-                      {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1010, "dur": 5,
-                       "args": {"correlation": 9223372036854775806 - rank, "device": 0, "stream": 7}}]
-            text = json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": 10**18 - 10**6 * rank, "traceEvents": events})
+            events = [
+                {
+                    "ph": "X",
+                    "cat": "cuda_runtime",
+                    "name": "cudaLaunchKernel",
+                    "pid": 1,
+                    "tid": 1,
+                    "ts": 1000 - 999 * rank,
+                    "dur": 5,
+                    "args": {"correlation": 9223372036854775806 - rank, "note": "bad"},
+                },
+                {"ph": "i", "cat": "", "name": "mark", "pid": 1, "tid": 1, "ts": 1005, "args": {"note": "bad"}},
+                {
+                    "ph": "X",
+                    "cat": "kernel",
+                    "name": "k",
+                    "pid": 0,
+                    "tid": 7,
+                    "ts": 1010,
+                    "dur": 5,
+                    "args": {"correlation": 9223372036854775806 - rank, "device": 0, "stream": 7},
+                },
+            ]
+            text = json.dumps(
+                {
+                    "distributedInfo": {"rank": rank, "world_size": 2},
+                    "baseTimeNanoseconds": 10**18 - 10**6 * rank,
+                    "traceEvents": events,
+                }
+            )
             (folder / f"rank{rank}.json").write_bytes(text.encode().replace(b"bad", b"bad \xff\xfe"))
         merged = self.merge(folder)[0]
         spans = [e for e in merged["traceEvents"] if e["ph"] == "X"]
         self.assertEqual(min(e["ts"] for e in spans), 0)
-        self.assertEqual({e["args"]["note"] for e in merged["traceEvents"] if "note" in e.get("args", {})}, {"bad \ufffd\ufffd"})
+        self.assertEqual(
+            {e["args"]["note"] for e in merged["traceEvents"] if "note" in e.get("args", {})}, {"bad \ufffd\ufffd"}
+        )
         ids = collections.Counter(e["args"]["correlation"] for e in spans)
         self.assertEqual(sorted(ids.values()), [2, 2])
         self.assertLess(max(ids), 100)
@@ -134,14 +170,22 @@ class Merge(support.ProgramTest):
         self.assert_refused(support.headroom("merge", first, "-o", self.scratch / "x.json"), 2, "two ranks or more")
         shutil.copy(first, folder / "again.json.gz")
         self.assert_refused(support.headroom("merge", folder, "-o", self.scratch / "x.json"), 2, "rank 0")
-        self.assert_refused(support.headroom("merge", second, "-o", self.scratch / "none/x.json", first), 4, "none/x.json")
+        self.assert_refused(
+            support.headroom("merge", second, "-o", self.scratch / "none/x.json", first), 4, "none/x.json"
+        )
         self.assert_refused(support.headroom("merge", folder), 2, "--output")
         self.assert_refused(support.headroom("merge", first, first, "-o", self.scratch / "x.json"), 2, "given twice")
         (self.scratch / "link.json.gz").symlink_to(first)
-        self.assert_refused(support.headroom("merge", first, self.scratch / "link.json.gz", "-o", self.scratch / "x.json"), 2, "the same file as")
+        self.assert_refused(
+            support.headroom("merge", first, self.scratch / "link.json.gz", "-o", self.scratch / "x.json"),
+            2,
+            "the same file as",
+        )
         strangers = self.scratch / "strangers"
         strangers.mkdir()
         for rank in (5, 6):
             ranks.write(ranks.make_rank(self.trace, rank, 2), strangers / f"rank{rank}.json.gz")
-        self.assert_refused(support.headroom("merge", strangers, "-o", self.scratch / "x.json"), 2, "of one job", "the job has 2 ranks")
+        self.assert_refused(
+            support.headroom("merge", strangers, "-o", self.scratch / "x.json"), 2, "of one job", "the job has 2 ranks"
+        )
         self.assertFalse((self.scratch / "x.json").exists())

@@ -18,8 +18,15 @@ from integration import support
 # tests/run: no other tests meanwhile.
 MEASURES_TIME = True
 
-DETERMINED = ["free_memory", "cpu_util_simple", "disk_iops", "disk_throughput_read", "disk_throughput_write", "net_throughput_sent",
-              "net_throughput_recv"]
+DETERMINED = [
+    "free_memory",
+    "cpu_util_simple",
+    "disk_iops",
+    "disk_throughput_read",
+    "disk_throughput_write",
+    "net_throughput_sent",
+    "net_throughput_recv",
+]
 FAKES = support.BINARY.parent / "src/capture/metrics/fake"
 
 
@@ -29,8 +36,14 @@ def lines_of(text):
 
 class MonitorTest(support.ProgramTest):
     def start(self, *args, **kwargs):
-        process = subprocess.Popen([str(support.BINARY), "monitor", *map(str, args)], stdin=subprocess.DEVNULL,
-                                   stdout=kwargs.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, text=True, **kwargs)
+        process = subprocess.Popen(
+            [str(support.BINARY), "monitor", *map(str, args)],
+            stdin=subprocess.DEVNULL,
+            stdout=kwargs.pop("stdout", subprocess.PIPE),
+            stderr=subprocess.PIPE,
+            text=True,
+            **kwargs,
+        )
         self.addCleanup(process.stderr.close)
         if process.stdout:
             self.addCleanup(process.stdout.close)
@@ -117,12 +130,20 @@ class Monitor(MonitorTest):
 
     @support.NEEDS_FULL_DEVICE
     def test_a_full_disk(self):
-        self.assert_refused(support.headroom("monitor", "--count", 1, "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE)
+        self.assert_refused(
+            support.headroom("monitor", "--count", 1, "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE
+        )
 
     def test_a_process_and_what_it_starts(self):
-        job = subprocess.Popen([sys.executable, "-c", "import subprocess, sys, time\n"
-                                "p = subprocess.Popen([sys.executable, '-c', 'while True: pass'])\n"
-                                "try: time.sleep(60)\nfinally: p.kill()"])
+        job = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                "import subprocess, sys, time\n"
+                "p = subprocess.Popen([sys.executable, '-c', 'while True: pass'])\n"
+                "try: time.sleep(60)\nfinally: p.kill()",
+            ]
+        )
         self.addCleanup(job.wait)
         self.addCleanup(job.kill)
         worker = None
@@ -139,8 +160,12 @@ class Monitor(MonitorTest):
             values = seen[-1]["values"]
             self.assertEqual(values["process_tree_processes"], 2)
             self.assertGreater(max(line["values"]["process_tree_cpu_pct"] or 0 for line in seen), 5)
-            self.assertTrue(any(name.startswith(worker + " ") for name in values["process_cpu_pct"]), values["process_cpu_pct"])
-            self.assertTrue(all(not user["in_tree"] for line in seen for user in line["users"] if user["resource"] == "CPU"))
+            self.assertTrue(
+                any(name.startswith(worker + " ") for name in values["process_cpu_pct"]), values["process_cpu_pct"]
+            )
+            self.assertTrue(
+                all(not user["in_tree"] for line in seen for user in line["users"] if user["resource"] == "CPU")
+            )
         finally:
             os.kill(int(worker), signal.SIGKILL)
             job.kill()
@@ -149,9 +174,16 @@ class Monitor(MonitorTest):
         self.assertEqual(process.returncode, 0, "it ends with the job")
 
     def test_wrong_usage(self):
-        for args, word in ((["--interval", 0.01], "0.1"), (["--interval", 61], "60"), (["--interval", "x"], "interval"),
-                           (["--count", 0], "count"), (["--pid", 999999999], "no such process"), (["--prometheus", 70000], "65535"),
-                           (["surplus"], "surplus"), (["--duration", -1], "duration")):
+        for args, word in (
+            (["--interval", 0.01], "0.1"),
+            (["--interval", 61], "60"),
+            (["--interval", "x"], "interval"),
+            (["--count", 0], "count"),
+            (["--pid", 999999999], "no such process"),
+            (["--prometheus", 70000], "65535"),
+            (["surplus"], "surplus"),
+            (["--duration", -1], "duration"),
+        ):
             with self.subTest(args):
                 self.assert_refused(support.headroom("monitor", *args), 2, word)
 
@@ -230,17 +262,23 @@ class Monitor(MonitorTest):
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)")
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(?:,|$)')
-NOT_BASE = re.compile(r"_(pct|percent|ms|milliseconds|us|ns|minutes|hours|kb|mb|gb|kilobytes|megabytes|mhz|mj|w|j|s|c|bits)(_|$)")
+NOT_BASE = re.compile(
+    r"_(pct|percent|ms|milliseconds|us|ns|minutes|hours|kb|mb|gb|kilobytes|megabytes|mhz|mj|w|j|s|c|bits)(_|$)"
+)
 
 
 def exposition_errors(text):
-    """What promtool's parser and linter would say: format, HELP and TYPE, order, names, base units, counters, labels."""
+    """What promtool's parser and linter would say: format, HELP and TYPE, order, names, base units, counters,
+    labels.
+    """
     errors, helped, types, series, current, finished = [], set(), {}, set(), None, set()
     if not text.endswith("\n"):
         errors.append("no line end at the end")
     for number, line in enumerate(text.splitlines(), 1):
+
         def wrong(what):
             errors.append(f"line {number}: {what}: {line!r}")
+
         if line.startswith("# "):
             _, word, name, rest = line.split(" ", 3)
             if not NAME.fullmatch(name) or not rest.strip():
@@ -268,7 +306,12 @@ def exposition_errors(text):
             wrong("a sample without HELP and TYPE before it")
         if (types.get(name) == "counter") != name.endswith("_total"):
             wrong("_total is for counters, and for all of them")
-        if NOT_BASE.search(name) or name != name.lower() or ":" in name or re.search("_(count|sum|bucket|info_total)$", name):
+        if (
+            NOT_BASE.search(name)
+            or name != name.lower()
+            or ":" in name
+            or re.search("_(count|sum|bucket|info_total)$", name)
+        ):
             wrong("a name with a unit that is not a base unit, or reserved")
         if not name.startswith("headroom_"):
             wrong("a name without our prefix")
@@ -339,8 +382,16 @@ class Prometheus(MonitorTest):
     def test_the_checker_finds_what_is_wrong(self):
         good = '# HELP headroom_x_bytes Text\n# TYPE headroom_x_bytes gauge\nheadroom_x_bytes{a="b"} 1\n'
         self.assertEqual(exposition_errors(good), [])
-        for old, new in (("gauge", "counter"), ("_bytes", "_mb"), ('a="b"', 'a="b"b"'), ('a="b"', 'a="b",a="c"'), (" 1\n", " one\n"[:0]),
-                         ("# HELP headroom_x_bytes Text\n", ""), ("headroom", "other"), (good, good + good)):
+        for old, new in (
+            ("gauge", "counter"),
+            ("_bytes", "_mb"),
+            ('a="b"', 'a="b"b"'),
+            ('a="b"', 'a="b",a="c"'),
+            (" 1\n", " one\n"[:0]),
+            ("# HELP headroom_x_bytes Text\n", ""),
+            ("headroom", "other"),
+            (good, good + good),
+        ):
             with self.subTest(new):
                 try:
                     self.assertNotEqual(exposition_errors(good.replace(old, new)), [])
@@ -351,8 +402,15 @@ class Prometheus(MonitorTest):
         port = self.serve()
         for host in (f"127.0.0.1:{port}", "127.0.0.1", f"localhost:{port}", "localhost"):
             self.assertEqual(self.get(port, host=host)[0].status, 200, host)
-        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", f"127.0.0.1:{port + 1}", "", [],
-                     [f"127.0.0.1:{port}", "evil.example"]):
+        for host in (
+            "evil.example",
+            f"evil.example:{port}",
+            "127.0.0.1.evil.example",
+            f"127.0.0.1:{port + 1}",
+            "",
+            [],
+            [f"127.0.0.1:{port}", "evil.example"],
+        ):
             answer, text = self.get(port, host=host)
             self.assertIn(answer.status, (400, 403), host)
             self.assertNotIn("headroom_", text)
@@ -367,4 +425,6 @@ class Prometheus(MonitorTest):
 
     def test_a_port_that_is_taken_is_told(self):
         port = self.serve()
-        self.assert_refused(support.headroom("monitor", "--count", 1, "--prometheus", port), 2, str(port), "another port")
+        self.assert_refused(
+            support.headroom("monitor", "--count", 1, "--prometheus", port), 2, str(port), "another port"
+        )

@@ -1,4 +1,5 @@
-"""SQLite exports of Nsight Systems: the same numbers as PyTorch's own trace, any version's form, and no damage that hurts.
+"""SQLite exports of Nsight Systems: the same numbers as PyTorch's own trace, any version's form, and no damage that
+hurts.
 
 The databases are made (tests/nsight/export.py), not recorded.
 """
@@ -57,8 +58,17 @@ class Nsight(support.ProgramTest):
                     for step, other in zip(ours["steps"]["list"], theirs["steps"]["list"], strict=True):
                         self.assertEqual({**step, "start_ms": 0}, {**other, "start_ms": 0})
                     # Without the types of operands there are no FLOPs.
-                    untyped = [{**row, **dict.fromkeys(("flops", "bytes", "bound", "roofline_pct"))} for row in theirs["operators"]]
-                    self.assertEqual([{**row, **dict.fromkeys(("flops", "bytes", "bound", "roofline_pct"))} for row in ours["operators"]], untyped)
+                    untyped = [
+                        {**row, **dict.fromkeys(("flops", "bytes", "bound", "roofline_pct"))}
+                        for row in theirs["operators"]
+                    ]
+                    self.assertEqual(
+                        [
+                            {**row, **dict.fromkeys(("flops", "bytes", "bound", "roofline_pct"))}
+                            for row in ours["operators"]
+                        ],
+                        untyped,
+                    )
 
     def test_every_form_says_the_same(self):
         reports = {form: self.report(self.drawn(form)) for form in export.FORMS}
@@ -66,18 +76,24 @@ class Nsight(support.ProgramTest):
             with self.subTest(form):
                 self.assertEqual(report["steps"]["marker"], "step N")
                 self.assertEqual([step["index"] for step in report["steps"]["list"]], [0, 1, 2, 3])
-                self.assertEqual({kernel["name"]: kernel["count"] for kernel in report["kernels"]}["void gemm<float, 128>(float*)"], 4)
+                self.assertEqual(
+                    {kernel["name"]: kernel["count"] for kernel in report["kernels"]}["void gemm<float, 128>(float*)"],
+                    4,
+                )
                 self.assertIn("aten::mm", {row["name"] for row in report["operators"]})
                 for key in ("gpu_time", "idle", "step_breakdown", "syncs"):
                     if form != "2020.3":  # It does not name its GPU.
                         self.assertEqual(report[key], reports["2024.5"][key], key)
-                self.assertIn("Not all CUDA events might have been collected", health(report)["collection-problem"]["detail"])
+                self.assertIn(
+                    "Not all CUDA events might have been collected", health(report)["collection-problem"]["detail"]
+                )
         self.assertIn("no-device-properties", health(reports["2020.3"]))
 
     def test_what_was_not_collected_is_named_with_its_flag(self):
         def bare(made):
             for table in ("OSRT_API", "CUDA_GPU_MEMORY_USAGE_EVENTS", "GPU_METRICS", "NVTX_EVENTS"):
                 made.rows[table].clear()
+
         issues = health(self.report(self.drawn(change=bare)))
         for flag in ("--trace=nvtx", "--trace=osrt", "--cuda-memory-usage=true", "--gpu-metrics-devices=all"):
             self.assertIn(flag, issues["not-collected"]["detail"])
@@ -87,6 +103,7 @@ class Nsight(support.ProgramTest):
         def whole(made):
             made.task("GRAPH_TRACE", 5_000_000, 5_100_000, pid=1000, device=0, stream=7, correlation=777, graphId=3)
             made.call("cudaGraphLaunch_v10000", 4_990_000, 4_995_000, pid=1000, tid=1000, correlation=777)
+
         report = self.report(self.drawn(change=whole))
         self.assertIn("--cuda-graph-trace=node", health(report)["opaque-graphs"]["detail"])
         self.assertIn("CUDA graph 3", {kernel["name"] for kernel in report["kernels"]})
@@ -99,6 +116,7 @@ class Nsight(support.ProgramTest):
                 made.add("TARGET_INFO_CUDA_DEVICE", gpuId=gpu, cudaId=0, pid=pid)
             made.kernel("other", 2_000_000, 2_100_000, pid=2000, device=0, stream=7, correlation=1)
             made.call("cudaLaunchKernel_v7000", 1_990_000, 1_995_000, pid=2000, tid=2000, correlation=1)
+
         report = self.report(self.drawn(change=two))
         self.assertEqual([row["device"] for row in report["gpu_time"]], [0, 1])
         self.assertNotIn("misplaced-task", health(report))
@@ -107,7 +125,10 @@ class Nsight(support.ProgramTest):
         source = support.data_file("h200/traces/gpt2_fp32.json.gz")
         with gzip.open(source) as file:
             made = export.from_kineto(json.load(file)).write(self.scratch / "made.sqlite")
-        forecasts = [support.headroom("whatif", "--json", "--no-local-state", path, "gpu-speed:factor=2") for path in (made, source)]
+        forecasts = [
+            support.headroom("whatif", "--json", "--no-local-state", path, "gpu-speed:factor=2")
+            for path in (made, source)
+        ]
         ours, theirs = (outcome.json()["scenarios"][0]["step_ms"] for outcome in forecasts)
         self.assertAlmostEqual(ours["mid"], theirs["mid"], delta=0.01 * theirs["mid"])
 
@@ -123,9 +144,16 @@ class Nsight(support.ProgramTest):
         for other in (odd, packed):
             self.assertEqual(self.report(other)["gpu_time"], expected)
         before = sorted(os.listdir(self.scratch))
-        outcome = subprocess.run([support.BINARY, "report", "--json", packed], env={**os.environ, "TMPDIR": str(folder)}, capture_output=True)
+        outcome = subprocess.run(
+            [support.BINARY, "report", "--json", packed], env={**os.environ, "TMPDIR": str(folder)}, capture_output=True
+        )
         self.assertEqual((outcome.returncode, os.listdir(folder), sorted(os.listdir(self.scratch))), (0, [], before))
-        outcome = subprocess.run([support.BINARY, "report", packed], env={**os.environ, "TMPDIR": "/nonexistent"}, capture_output=True, text=True)
+        outcome = subprocess.run(
+            [support.BINARY, "report", packed],
+            env={**os.environ, "TMPDIR": "/nonexistent"},
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(outcome.returncode, 4, outcome)
         self.assertIn("TMPDIR", outcome.stderr)
 
@@ -155,7 +183,7 @@ class Nsight(support.ProgramTest):
         for number in range(60):
             data = bytearray(whole)
             if number % 3 == 0:
-                del data[chance.randrange(100, len(data)):]
+                del data[chance.randrange(100, len(data)) :]
             for _ in range(number % 3 * 8):
                 data[chance.randrange(100, len(data))] = chance.randrange(256)
             damaged.write_bytes(data)
@@ -176,14 +204,16 @@ class Nsight(support.ProgramTest):
         busy = lambda file: sum(row["busy_ms"] for row in self.report(file)["gpu_time"])
         for share in (0.98, 0.9, 0.6):
             cut = self.scratch / "cut.sqlite"
-            cut.write_bytes(whole[:int(len(whole) * share)])
+            cut.write_bytes(whole[: int(len(whole) * share)])
             report = self.report(cut)
             self.assertIn("truncated", health(report), share)
             self.assertLessEqual(busy(cut), busy(path), share)
             self.assertGreater(busy(cut), 0, share)
 
     def test_rows_that_lie_beside_the_file(self):
-        """SQLite's log of what is to be written, and the journal of a writer that was stopped: neither is read, both are told."""
+        """SQLite's log of what is to be written, and the journal of a writer that was stopped: neither is read, both
+        are told.
+        """
         path = self.drawn()
         whole = self.report(path)
         self.assertNotIn("truncated", health(whole))
@@ -213,7 +243,20 @@ class Nsight(support.ProgramTest):
 
     def test_what_unified_memory_moves(self):
         def moved(made):
-            made.task("MEMCPY", 6_000_000, 6_100_000, pid=1000, device=0, stream=7, correlation=None, bytes=4096, copyKind=11, srcKind=4, dstKind=2)
+            made.task(
+                "MEMCPY",
+                6_000_000,
+                6_100_000,
+                pid=1000,
+                device=0,
+                stream=7,
+                correlation=None,
+                bytes=4096,
+                copyKind=11,
+                srcKind=4,
+                dstKind=2,
+            )
+
         report = self.report(self.drawn(change=moved))
         self.assertIn("Memcpy Unified HtoD (Managed -> Device)", {row["name"] for row in report["kernels"]})
 
@@ -221,32 +264,54 @@ class Nsight(support.ProgramTest):
         """Every row of the tables of events, by SQL on the file itself."""
         path = self.drawn("2024.5")
         database = sqlite3.connect(path)
-        query = lambda sql: sorted((tuple(row) for row in support.headroom("query", "--json", path, sql).json()["rows"]), key=str)
+        query = lambda sql: sorted(
+            (tuple(row) for row in support.headroom("query", "--json", path, sql).json()["rows"]), key=str
+        )
         theirs = lambda sql: sorted(database.execute(sql), key=str)
         self.assertEqual(
-            query("select t.start_ns, t.duration_ns, t.name, s.number, d.ordinal, t.correlation, t.grid_x, t.block_x, t.registers, t.shared_memory_bytes "
-                  "from gpu_tasks t join streams s on s.id = t.stream_id join devices d on d.id = s.device_id where t.kind = 'kernel'"),
-            theirs('select k.start, k."end" - k.start, n.value, k.streamId, k.deviceId, k.correlationId, gridX, blockX, registersPerThread, '
-                   "staticSharedMemory + dynamicSharedMemory from CUPTI_ACTIVITY_KIND_KERNEL k join StringIds n on n.id = k.demangledName"))
+            query(
+                "select t.start_ns, t.duration_ns, t.name, s.number, d.ordinal, t.correlation, t.grid_x, t.block_x, t.registers, t.shared_memory_bytes "
+                "from gpu_tasks t join streams s on s.id = t.stream_id join devices d on d.id = s.device_id where t.kind = 'kernel'"
+            ),
+            theirs(
+                'select k.start, k."end" - k.start, n.value, k.streamId, k.deviceId, k.correlationId, gridX, blockX, registersPerThread, '
+                "staticSharedMemory + dynamicSharedMemory from CUPTI_ACTIVITY_KIND_KERNEL k join StringIds n on n.id = k.demangledName"
+            ),
+        )
         self.assertEqual(
             query("select t.start_ns, t.duration_ns, t.correlation, t.bytes from gpu_tasks t where t.kind <> 'kernel'"),
-            theirs('select start, "end" - start, correlationId, bytes from CUPTI_ACTIVITY_KIND_MEMCPY '
-                   'union all select start, "end" - start, correlationId, bytes from CUPTI_ACTIVITY_KIND_MEMSET'))
+            theirs(
+                'select start, "end" - start, correlationId, bytes from CUPTI_ACTIVITY_KIND_MEMCPY '
+                'union all select start, "end" - start, correlationId, bytes from CUPTI_ACTIVITY_KIND_MEMSET'
+            ),
+        )
         self.assertEqual(
-            query("select e.start_ns, e.duration_ns, e.name, p.pid, t.tid, e.correlation from host_events e join threads t on t.id = e.thread_id "
-                  "join processes p on p.id = t.process_id where e.kind = 'runtime_call'"),
-            theirs("select c.start, c.\"end\" - c.start, substr(n.value, 1, instr(n.value, '_v') - 1), cast(globalTid >> 24 & 0xffffff as text), "
-                   "cast(globalTid & 0xffffff as text), correlationId from CUPTI_ACTIVITY_KIND_RUNTIME c join StringIds n on n.id = c.nameId"))
-        ranges = ('select start, "end" - start, coalesce(text, value) from NVTX_EVENTS left join StringIds on id = textId where eventType in (59, 60)')
-        self.assertEqual(query("select start_ns, duration_ns, name from host_events where kind in ('operator', 'annotation')"),
-                         sorted(((start, length, text.split(", seq")[0]) for start, length, text in database.execute(ranges)), key=str))
+            query(
+                "select e.start_ns, e.duration_ns, e.name, p.pid, t.tid, e.correlation from host_events e join threads t on t.id = e.thread_id "
+                "join processes p on p.id = t.process_id where e.kind = 'runtime_call'"
+            ),
+            theirs(
+                "select c.start, c.\"end\" - c.start, substr(n.value, 1, instr(n.value, '_v') - 1), cast(globalTid >> 24 & 0xffffff as text), "
+                "cast(globalTid & 0xffffff as text), correlationId from CUPTI_ACTIVITY_KIND_RUNTIME c join StringIds n on n.id = c.nameId"
+            ),
+        )
+        ranges = 'select start, "end" - start, coalesce(text, value) from NVTX_EVENTS left join StringIds on id = textId where eventType in (59, 60)'
+        self.assertEqual(
+            query("select start_ns, duration_ns, name from host_events where kind in ('operator', 'annotation')"),
+            sorted(
+                ((start, length, text.split(", seq")[0]) for start, length, text in database.execute(ranges)), key=str
+            ),
+        )
         database.close()
 
     def test_rows_of_no_sense(self):
-        path = self.change(self.drawn(), "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon' WHERE rowid = 1",
-                           "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET \"end\" = 1 WHERE rowid = 2",
-                           "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 12345 WHERE rowid = 1",
-                           "UPDATE NVTX_EVENTS SET text = x'fffe00' WHERE rowid = 2")
+        path = self.change(
+            self.drawn(),
+            "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon' WHERE rowid = 1",
+            'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET "end" = 1 WHERE rowid = 2',
+            "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 12345 WHERE rowid = 1",
+            "UPDATE NVTX_EVENTS SET text = x'fffe00' WHERE rowid = 2",
+        )
         issues = health(self.report(path))
         self.assertLessEqual({"bad-time", "negative-duration", "missing-name"}, issues.keys())
 

@@ -1,5 +1,5 @@
-"""The oracle itself, without the program: it must agree with the goldens, which were computed by hand, and with counting
-single nanoseconds."""
+"""The oracle itself, without the program: it must agree with the goldens, which were computed by hand, and with
+counting single nanoseconds."""
 import json
 import random
 import unittest
@@ -36,23 +36,42 @@ class Oracle(unittest.TestCase):
             for _ in range(rng.randint(1, 12)):
                 kind, start, length = rng.choice(list(runs)), rng.randint(0, 60), rng.randint(0, 15)
                 runs[kind] |= set(range(start, start + length))
-                name, category = {"compute": ("gemm", "kernel"), "communication": ("ncclDevKernel_X", "kernel"),
-                                  "memory": ("Memset (Device)", "gpu_memset")}[kind]
-                events.append({"ph": "X", "cat": category, "name": name, "pid": 0, "tid": 7,
-                               "ts": gpu_oracle.decimal.Decimal(start) / 1000, "dur": gpu_oracle.decimal.Decimal(length) / 1000})
+                name, category = {
+                    "compute": ("gemm", "kernel"),
+                    "communication": ("ncclDevKernel_X", "kernel"),
+                    "memory": ("Memset (Device)", "gpu_memset"),
+                }[kind]
+                events.append(
+                    {
+                        "ph": "X",
+                        "cat": category,
+                        "name": name,
+                        "pid": 0,
+                        "tid": 7,
+                        "ts": gpu_oracle.decimal.Decimal(start) / 1000,
+                        "dur": gpu_oracle.decimal.Decimal(length) / 1000,
+                    }
+                )
             compute, communication, memory = runs.values()
             row = gpu_oracle.analyse(events)["gpu_time"][0]
-            for key, points in (("busy_ms", compute | communication | memory), ("compute_ms", compute),
-                                ("communication_ms", communication), ("memory_ms", memory),
-                                ("exposed_communication_ms", communication - compute),
-                                ("exposed_memory_ms", memory - compute - communication)):
+            for key, points in (
+                ("busy_ms", compute | communication | memory),
+                ("compute_ms", compute),
+                ("communication_ms", communication),
+                ("memory_ms", memory),
+                ("exposed_communication_ms", communication - compute),
+                ("exposed_memory_ms", memory - compute - communication),
+            ):
                 self.assertEqual(row[key], len(points) / 1e6, (key, events))
 
     def test_knows_communication_by_name(self):
-        for name, expected in (("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", True),
-                               ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)", True),
-                               ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", True),
-                               ("triton_poi_fused_all_reduce_2", False), ("sm90_xmma_gemm_f32", False)):
+        for name, expected in (
+            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", True),
+            ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)", True),
+            ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", True),
+            ("triton_poi_fused_all_reduce_2", False),
+            ("sm90_xmma_gemm_f32", False),
+        ):
             event = {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1, "dur": 2}
             self.assertEqual(gpu_oracle.analyse([event])["gpu_time"][0]["communication_ms"] > 0, expected, name)
 

@@ -17,7 +17,9 @@ VERSION = re.search(r"project\(headroom VERSION ([\d.]+)", (support.ROOT / "CMak
 
 def exported(file):
     """What a library or program gives others to link with: "T name" a line, as nm tells."""
-    rows = subprocess.run(["nm", "-D", "--defined-only", file], check=True, capture_output=True, text=True).stdout.splitlines()
+    rows = subprocess.run(
+        ["nm", "-D", "--defined-only", file], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
     return sorted(row.split(maxsplit=1)[1] for row in rows)
 
 
@@ -56,15 +58,30 @@ class Install(Packages):
     def test_a_moved_prefix_is_whole(self):
         prefix = self.install()
         here = {path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()}
-        for name in ("bin/headroom", "include/headroom/timer.h", "include/headroom/detail/shared.h", "lib/headroom/libheadroom_cupti.so",
-                     "lib/headroom/python/headroom/_inject/sitecustomize.py", "lib/headroom/python/headroom/_timer.abi3.so",
-                     "share/cmake/Headroom/HeadroomConfig.cmake", "share/pkgconfig/headroom.pc",
-                     "share/bash-completion/completions/headroom", "share/zsh/site-functions/_headroom",
-                     "share/fish/vendor_completions.d/headroom.fish", "share/doc/headroom/README.md", "share/doc/headroom/LICENSE",
-                     "share/doc/headroom/docs/install.md", "share/doc/headroom/CHANGELOG.md"):
+        for name in (
+            "bin/headroom",
+            "include/headroom/timer.h",
+            "include/headroom/detail/shared.h",
+            "lib/headroom/libheadroom_cupti.so",
+            "lib/headroom/python/headroom/_inject/sitecustomize.py",
+            "lib/headroom/python/headroom/_timer.abi3.so",
+            "share/cmake/Headroom/HeadroomConfig.cmake",
+            "share/pkgconfig/headroom.pc",
+            "share/bash-completion/completions/headroom",
+            "share/zsh/site-functions/_headroom",
+            "share/fish/vendor_completions.d/headroom.fish",
+            "share/doc/headroom/README.md",
+            "share/doc/headroom/LICENSE",
+            "share/doc/headroom/docs/install.md",
+            "share/doc/headroom/CHANGELOG.md",
+        ):
             self.assertIn(name, here)
         self.assertFalse([name for name in here if "__pycache__" in name or name.endswith((".cc", ".a"))])
-        headers = {path.relative_to(support.ROOT).as_posix() for path in (support.ROOT / "include").rglob("*") if path.is_file()}
+        headers = {
+            path.relative_to(support.ROOT).as_posix()
+            for path in (support.ROOT / "include").rglob("*")
+            if path.is_file()
+        }
         self.assertEqual({name for name in here if name.startswith("include/")}, headers)
         names = re.findall(r"^  ([a-z][a-z-]*) ", support.headroom("--help").text.split("\n\n")[2], re.MULTILINE)
         for name in names:
@@ -78,12 +95,24 @@ class Install(Packages):
 
     def test_a_python_program_is_recorded_with_the_installed_module(self):
         prefix = self.install()
-        program = self.write("loop.py", "import headroom, pathlib, sys\n"
-                             "assert pathlib.Path(headroom.__file__).is_relative_to(sys.argv[1]), headroom.__file__\n"
-                             "for i in range(5):\n    with headroom.step(i), headroom.scope('work'):\n        pass\n")
+        program = self.write(
+            "loop.py",
+            "import headroom, pathlib, sys\n"
+            "assert pathlib.Path(headroom.__file__).is_relative_to(sys.argv[1]), headroom.__file__\n"
+            "for i in range(5):\n    with headroom.step(i), headroom.scope('work'):\n        pass\n",
+        )
         out = self.scratch / "out.pftrace"
-        self.run_well(prefix / "bin/headroom", "record", "-o", out, "--", "/usr/bin/python3", program, prefix,
-                      environment={"PYTHONPATH": prefix / "lib/headroom/python"})
+        self.run_well(
+            prefix / "bin/headroom",
+            "record",
+            "-o",
+            out,
+            "--",
+            "/usr/bin/python3",
+            program,
+            prefix,
+            environment={"PYTHONPATH": prefix / "lib/headroom/python"},
+        )
         self.assertEqual(support.headroom("report", "--json", out).json()["steps"]["count"], 5)
 
     def test_consumers_by_cmake_and_pkg_config(self):
@@ -95,18 +124,29 @@ class Install(Packages):
         self.assertEqual(self.record(prefix, [build / "loop_cc"])["work in C++"], 5)
         where = {"PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}
         self.assertEqual(self.run_well("pkg-config", "--modversion", "headroom", environment=where).strip(), VERSION)
-        for source, compiler, region in ((CONSUMER / "loop.c", "cc -std=c11 -D_DEFAULT_SOURCE", "work in C"),
-                                         (CONSUMER / "loop.cc", "c++ -std=c++17", "work in C++")):
+        for source, compiler, region in (
+            (CONSUMER / "loop.c", "cc -std=c11 -D_DEFAULT_SOURCE", "work in C"),
+            (CONSUMER / "loop.cc", "c++ -std=c++17", "work in C++"),
+        ):
             program = self.scratch / f"by_pkg_config_{source.suffix[1:]}"
-            self.run_well("sh", "-c", f'eval {compiler} -Wall -Werror "$1" -o "$2" $(pkg-config --cflags --libs headroom)', "sh",
-                          source, program, environment=where)
+            self.run_well(
+                "sh",
+                "-c",
+                f'eval {compiler} -Wall -Werror "$1" -o "$2" $(pkg-config --cflags --libs headroom)',
+                "sh",
+                source,
+                program,
+                environment=where,
+            )
             self.assertEqual(self.record(prefix, [program])[region], 5)
 
     def test_another_version_is_refused(self):
         prefix = self.install()
         project = self.scratch / "project"
         project.mkdir()
-        (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.16)\nproject(p LANGUAGES C)\nfind_package(Headroom 99 REQUIRED)\n")
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.16)\nproject(p LANGUAGES C)\nfind_package(Headroom 99 REQUIRED)\n"
+        )
         outcome = support.run(["cmake", "-S", project, "-B", self.scratch / "b", f"-DCMAKE_PREFIX_PATH={prefix}"])
         self.assertNotEqual(outcome.code, 0)
         self.assertIn(f"version: {VERSION}", outcome.message)
@@ -119,8 +159,12 @@ class Symbols(Packages):
         self.assertEqual(found, (ABI / f"{name}.symbols").read_text().splitlines(), f"tests/abi/{name}.symbols")
 
     def test_libraries(self):
-        for name, file in (("libheadroom_cupti", BUILD / "libheadroom_cupti.so"), ("libheadroom_mpi", BUILD / "libheadroom_mpi.so"),
-                           ("_timer", ENGINE / "_timer.abi3.so"), ("_engine", next(ENGINE.glob("_engine.*.so"), ENGINE / "_engine"))):
+        for name, file in (
+            ("libheadroom_cupti", BUILD / "libheadroom_cupti.so"),
+            ("libheadroom_mpi", BUILD / "libheadroom_mpi.so"),
+            ("_timer", ENGINE / "_timer.abi3.so"),
+            ("_engine", next(ENGINE.glob("_engine.*.so"), ENGINE / "_engine")),
+        ):
             if not file.exists():
                 continue  # Its library is not on this machine: docs/dependencies.md.
             with self.subTest(name):
@@ -128,11 +172,19 @@ class Symbols(Packages):
 
     def test_libraries_that_use_the_headers(self):
         """A shared library gives its users nothing of headers that it includes but what C++ needs once a program."""
-        for source, compiler in ((CONSUMER / "loop.c", ("cc", "-std=c11", "-D_DEFAULT_SOURCE")), (CONSUMER / "loop.cc", ("c++", "-std=c++17"))):
+        for source, compiler in (
+            (CONSUMER / "loop.c", ("cc", "-std=c11", "-D_DEFAULT_SOURCE")),
+            (CONSUMER / "loop.cc", ("c++", "-std=c++17")),
+        ):
             with self.subTest(source.name):
                 library = self.scratch / f"{source.name}.so"
-                self.run_well(*compiler, "-O0", "-fPIC", "-shared", "-I", support.ROOT / "include", source, "-o", library)
-                self.compare(f"consumer_{source.suffix[1:]}", [row for row in exported(library) if "headroom" in row or row == "T main"])
+                self.run_well(
+                    *compiler, "-O0", "-fPIC", "-shared", "-I", support.ROOT / "include", source, "-o", library
+                )
+                self.compare(
+                    f"consumer_{source.suffix[1:]}",
+                    [row for row in exported(library) if "headroom" in row or row == "T main"],
+                )
 
 
 @unittest.skipUnless(support.FULL, "slow: tools/test --full")
@@ -145,28 +197,52 @@ class Debian(Packages):
             file = next(out.glob(f"{package}_{VERSION}-1_*.deb"))
             self.run_well("dpkg-deb", "-x", file, root)
             if shutil.which("lintian"):  # CPack calls ldconfig for libraries one folder below lib/, which does nothing.
-                self.run_well("lintian", "--allow-root", "--fail-on", "error,warning",
-                              "--suppress-tags", "maintscript-calls-ldconfig,initial-upload-closes-no-bugs", file, seconds=120)
+                self.run_well(
+                    "lintian",
+                    "--allow-root",
+                    "--fail-on",
+                    "error,warning",
+                    "--suppress-tags",
+                    "maintscript-calls-ldconfig,initial-upload-closes-no-bugs",
+                    file,
+                    seconds=120,
+                )
         depends = self.run_well("dpkg-deb", "-f", next(out.glob("headroom_*.deb")), "Depends")
         self.assertIn("libstdc++6", depends)
         self.assertNotIn("mpi", depends)  # Some 100 MB that most have no use for: headroom-mpi.
         self.run_well(root / "usr/bin/headroom", "--version")
-        outcome = support.run(["/usr/bin/python3", "-c", "import headroom; print(headroom.__file__)"],
-                              environment={"PYTHONPATH": str(root / "usr/lib/python3/dist-packages")})
+        outcome = support.run(
+            ["/usr/bin/python3", "-c", "import headroom; print(headroom.__file__)"],
+            environment={"PYTHONPATH": str(root / "usr/lib/python3/dist-packages")},
+        )
         self.assertTrue(outcome.text.startswith(str(root)), outcome)
 
 
 @unittest.skipUnless(support.FULL, "slow: tools/test --full")
 class Wheel(Packages):
     def test_in_a_fresh_environment(self):
-        self.run_well("/usr/bin/python3", "-m", "pip", "wheel", support.ROOT, "--no-deps", "--no-build-isolation", "-w", self.scratch,
-                      seconds=900)
+        self.run_well(
+            "/usr/bin/python3",
+            "-m",
+            "pip",
+            "wheel",
+            support.ROOT,
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            self.scratch,
+            seconds=900,
+        )
         venv = self.scratch / "venv"
         self.run_well("/usr/bin/python3", "-m", "venv", "--system-site-packages", venv)
         python = venv / "bin/python"
-        self.run_well(python, "-m", "pip", "install", "--no-deps", "--no-index", next(self.scratch.glob("*.whl")), seconds=120)
-        code = ("import headroom, headroom.torch, headroom._timer, headroom._engine, importlib.metadata\n"
-                "print(importlib.metadata.version('headroom'), headroom.__file__)")
+        self.run_well(
+            python, "-m", "pip", "install", "--no-deps", "--no-index", next(self.scratch.glob("*.whl")), seconds=120
+        )
+        code = (
+            "import headroom, headroom.torch, headroom._timer, headroom._engine, importlib.metadata\n"
+            "print(importlib.metadata.version('headroom'), headroom.__file__)"
+        )
         version, place = self.run_well(python, "-c", code, cwd=self.scratch).split()
         self.assertEqual(version, VERSION)
         self.assertTrue(pathlib.Path(place).is_relative_to(venv))
@@ -174,4 +250,6 @@ class Wheel(Packages):
 
 class Versions(unittest.TestCase):
     def test_the_debian_changelog_begins_with_this_version(self):
-        self.assertTrue((support.ROOT / "packaging/debian/changelog").read_text().startswith(f"headroom ({VERSION}-1) "))
+        self.assertTrue(
+            (support.ROOT / "packaging/debian/changelog").read_text().startswith(f"headroom ({VERSION}-1) ")
+        )

@@ -101,8 +101,10 @@ class Traces(PredictTest):
     def test_several_traces_give_a_matrix(self):
         result = self.predict(GPU_BOUND, HOST_BOUND, "--gpu", "V100,L4")
         self.assertIsNone(result["baseline"])
-        self.assertEqual([(t["workload"], t["gpu"]) for t in result["targets"]],
-                         [(str(trace), gpu) for trace in (GPU_BOUND, HOST_BOUND) for gpu in ("V100", "L4")])
+        self.assertEqual(
+            [(t["workload"], t["gpu"]) for t in result["targets"]],
+            [(str(trace), gpu) for trace in (GPU_BOUND, HOST_BOUND) for gpu in ("V100", "L4")],
+        )
 
     def test_without_names_every_known_gpu(self):
         names = [target["gpu"] for target in self.predict(GPU_BOUND)["targets"]]
@@ -110,11 +112,17 @@ class Traces(PredictTest):
         self.assertEqual(names, sorted(names))
 
     def test_the_text_is_readable(self):
-        for args in ((GPU_BOUND,), (HOST_BOUND, "--gpu", "L4,H200,T4", "--total-steps", "100000"), (GPU_BOUND, HOST_BOUND, "--gpu", "T4")):
+        for args in (
+            (GPU_BOUND,),
+            (HOST_BOUND, "--gpu", "L4,H200,T4", "--total-steps", "100000"),
+            (GPU_BOUND, HOST_BOUND, "--gpu", "T4"),
+        ):
             outcome = support.headroom("predict", *args, environment={"LC_ALL": "C.UTF-8"})
             self.assertEqual(outcome.code, 0, outcome)
             self.assert_readable_text(outcome.text, args)
-        self.assertIn("A100-80, A100-40: ranges", support.headroom("predict", GPU_BOUND, "--gpu", "A100-40,A100-80").text)
+        self.assertIn(
+            "A100-80, A100-40: ranges", support.headroom("predict", GPU_BOUND, "--gpu", "A100-40,A100-80").text
+        )
 
     def test_no_number_of_the_table_is_cut(self):
         for trace in (GPU_BOUND, HOST_BOUND):
@@ -139,7 +147,7 @@ class Traces(PredictTest):
         told = re.search(r"(\S+) to (\S+), (\d+) GPUs one below the other: ranges of neighbours overlap", text)
         chain = [target["gpu"] for target in targets][: int(told[3])]
         self.assertEqual((told[1], told[2]), (chain[0], chain[-1]))
-        for one, other in zip(targets, targets[1:int(told[3])]):
+        for one, other in zip(targets, targets[1 : int(told[3])]):
             self.assertIn(other["gpu"], one["ties"])
         self.assertNotIn(targets[int(told[3])]["gpu"], targets[int(told[3]) - 1]["ties"])
 
@@ -176,7 +184,9 @@ class Traces(PredictTest):
     def test_types_without_tensor_cores_there_are_told(self):
         """P100 has none; T4 has them for 16-bit floats."""
         targets = {target["gpu"]: target for target in self.predict(HOST_BOUND, "--gpu", "P100,T4,H200")["targets"]}
-        self.assertRegex(targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* taken as float32")
+        self.assertRegex(
+            targets["P100"]["extrapolated_why"], r"\d+ % of the GPU time is on tensor cores, .* taken as float32"
+        )
         for gpu in ("T4", "H200"):
             self.assertNotIn("taken as float32", targets[gpu]["why"], gpu)
 
@@ -194,16 +204,49 @@ class Traces(PredictTest):
             for step in range(4):
                 begin = step * (host_us + kernel_us + 50)
                 for category, name, ts, dur, tid, args in (
-                        ("user_annotation", f"ProfilerStep#{step}", 0, host_us + kernel_us + 40, 1, {}),
-                        ("cpu_op", "aten::mm", 5, host_us, 1, {"Input Dims": [[1024, 1024]] * 2, "Input type": ["float"] * 2}),
-                        ("cuda_runtime", "cudaLaunchKernel", host_us - 1, 5, 1, {"correlation": step + 1}),
-                        ("kernel", "sgemm", host_us + 7, kernel_us, 7, {"device": 0, "stream": 7, "correlation": step + 1, "grid": [64, 1, 1], "block": [256, 1, 1]}),
-                        ("cuda_runtime", "cudaDeviceSynchronize", host_us + 6, kernel_us + 3, 1, {"correlation": 1000 + step})):
-                    events.append({"ph": "X", "cat": category, "name": name, "ts": begin + ts, "dur": dur, "pid": 0 if category == "kernel" else 1,
-                                   "tid": tid, "args": {"External id": step + 1} | args})
+                    ("user_annotation", f"ProfilerStep#{step}", 0, host_us + kernel_us + 40, 1, {}),
+                    (
+                        "cpu_op",
+                        "aten::mm",
+                        5,
+                        host_us,
+                        1,
+                        {"Input Dims": [[1024, 1024]] * 2, "Input type": ["float"] * 2},
+                    ),
+                    ("cuda_runtime", "cudaLaunchKernel", host_us - 1, 5, 1, {"correlation": step + 1}),
+                    (
+                        "kernel",
+                        "sgemm",
+                        host_us + 7,
+                        kernel_us,
+                        7,
+                        {"device": 0, "stream": 7, "correlation": step + 1, "grid": [64, 1, 1], "block": [256, 1, 1]},
+                    ),
+                    (
+                        "cuda_runtime",
+                        "cudaDeviceSynchronize",
+                        host_us + 6,
+                        kernel_us + 3,
+                        1,
+                        {"correlation": 1000 + step},
+                    ),
+                ):
+                    events.append(
+                        {
+                            "ph": "X",
+                            "cat": category,
+                            "name": name,
+                            "ts": begin + ts,
+                            "dur": dur,
+                            "pid": 0 if category == "kernel" else 1,
+                            "tid": tid,
+                            "args": {"External id": step + 1} | args,
+                        }
+                    )
             trace = {"traceEvents": events, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}]}
             target = self.predict(self.write("one.json", json.dumps(trace)), "--gpu", "H200")["targets"][0]
             return target["limited_by"], target["why"]
+
         limit, text = why(1000, 40)
         self.assertEqual(limit, "host")
         self.assertRegex(text, r"needs 1\.\d+ ms a step to launch the work, the GPU 0\.0[4-9]\d ms$")
@@ -244,21 +287,36 @@ class Operators(PredictTest):
         for work in ('[["MEM",[[1e200,1e200]]]]', '[["CONV2D",[8,3,64,7,3,1,1]]]'):
             path = self.write("ops.json", '[{"op":"x","fw":%s}]' % work)
             self.assert_refused(support.headroom("predict", "--ops", path, "--gpu", "T4"), 3, "operator 1")
-        self.predict("--ops", self.write("ops.json", '[{"op":"x","fw":[["CONV2D",[8,64,64,1,56,1,0]]]}]'), "--gpu", "T4")
-        for row in ('{"op":"misc","name":"max_1","fw":[],"output":[1e200,1e200]}', '{"op":"x","repeat":1e9,"fw":[["Linear",[100000,100000,100000]]]}'):
-            self.assert_refused(support.headroom("predict", "--ops", self.write("ops.json", f"[{row}]"), "--gpu", "T4"), 3, "operator 1")
+        self.predict(
+            "--ops", self.write("ops.json", '[{"op":"x","fw":[["CONV2D",[8,64,64,1,56,1,0]]]}]'), "--gpu", "T4"
+        )
+        for row in (
+            '{"op":"misc","name":"max_1","fw":[],"output":[1e200,1e200]}',
+            '{"op":"x","repeat":1e9,"fw":[["Linear",[100000,100000,100000]]]}',
+        ):
+            self.assert_refused(
+                support.headroom("predict", "--ops", self.write("ops.json", f"[{row}]"), "--gpu", "T4"), 3, "operator 1"
+            )
         for_ages = self.write("ops.json", '[{"op":"x","model":"m","repeat":1e15,"fw":[["VECrelu",[1,1]]]}]')
-        self.assert_refused(support.headroom("predict", "--ops", for_ages, "--gpu", "T4"), 3, "ops.json", "'m'", "T4", "repeats")
+        self.assert_refused(
+            support.headroom("predict", "--ops", for_ages, "--gpu", "T4"), 3, "ops.json", "'m'", "T4", "repeats"
+        )
         nothing = self.write("ops.json", '[{"op":"x","fw":[]}]')
         self.assert_refused(support.headroom("predict", "--ops", nothing, "--gpu", "T4"), 3, "no operator")
 
     def test_kinds_that_are_not_known_leave_the_rest_an_answer(self):
-        ops = self.write("ops.csv", OPERATORS + """new,inf,128,4,norm,VECrsqrt,12,"[['VECrsqrt', (32768, 1024)], ['FLASH', (64, 512)]]",[],[],[],[]
+        ops = self.write(
+            "ops.csv",
+            OPERATORS
+            + """new,inf,128,4,norm,VECrsqrt,12,"[['VECrsqrt', (32768, 1024)], ['FLASH', (64, 512)]]",[],[],[],[]
 newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
-""")
+""",
+        )
         result = self.predict("--ops", ops, "--gpu", "A100-80")
         tiny, new = result["targets"]
-        self.assertEqual(tiny, self.predict("--ops", self.write("tiny.csv", OPERATORS), "--gpu", "A100-80")["targets"][0])
+        self.assertEqual(
+            tiny, self.predict("--ops", self.write("tiny.csv", OPERATORS), "--gpu", "A100-80")["targets"][0]
+        )
         self.assertFalse(tiny["extrapolated"])
         self.assertTrue(new["extrapolated"])
         for named in ("VECrsqrt", "FLASH"):
@@ -271,18 +329,35 @@ newer,inf,128,4,attn,FLASH,12,"[['FLASH', (64, 512)]]",[],[],[],[]
     def test_deep_values_are_refused(self):
         deep = "[" * 200000 + "]" * 200000
         for text in ('[{"op":"a","fw":[["VECrelu",[8,8]]],"model":%s}]' % deep, '[{"op":"Linear","fw":%s}]' % deep):
-            self.assert_refused(support.headroom("predict", "--ops", self.write("ops.json", text), "--gpu", "T4"), 3, "operator 1", "deeper than 16")
+            self.assert_refused(
+                support.headroom("predict", "--ops", self.write("ops.json", text), "--gpu", "T4"),
+                3,
+                "operator 1",
+                "deeper than 16",
+            )
 
     def test_wrong_lists_are_refused_with_their_line(self):
-        for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("is empty; copy or write it again",)), (gzip.compress(b""), 3, ("is empty; copy or write it again",)),
-                                      ("op,fw\n", 3, ("lists no operator; each row",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
-            self.assert_refused(support.headroom("predict", "--ops", self.write("bad.csv", text), "--gpu", "T4"), code, "bad.csv", *fragments)
+        for text, code, fragments in (
+            ("op,fw\nx,oops\n", 3, ("line 2", "fw")),
+            ("", 3, ("is empty; copy or write it again",)),
+            (gzip.compress(b""), 3, ("is empty; copy or write it again",)),
+            ("op,fw\n", 3, ("lists no operator; each row",)),
+            ("a,b\n1,2\n", 3, ("no column 'op'",)),
+        ):
+            self.assert_refused(
+                support.headroom("predict", "--ops", self.write("bad.csv", text), "--gpu", "T4"),
+                code,
+                "bad.csv",
+                *fragments,
+            )
 
 
 class Tables(PredictTest):
     def test_rows_stay_and_get_predictions(self):
         out = self.scratch / "out.csv"
-        outcome = support.headroom("predict", "--kernels", self.write("t4.csv", TABLE), "--from", "T4", "--to", "A100-80", "--out", out)
+        outcome = support.headroom(
+            "predict", "--kernels", self.write("t4.csv", TABLE), "--from", "T4", "--to", "A100-80", "--out", out
+        )
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("1 rows are of another device", outcome.message)
         rows = list(csv.DictReader(io.StringIO(out.read_text())))
@@ -292,16 +367,30 @@ class Tables(PredictTest):
         self.assertEqual(rows[2]["predicted_ms"], "")
 
     def test_a_column_that_is_nearly_read_is_told(self):
-        table = self.write("t4.csv", TABLE.replace("latency_ms", "layuot,latency_ms", 1).replace(",,,7.9", ",,,tn,7.9").replace("1024,1.7", "1024,,1.7").replace("1024,0.5", "1024,,0.5"))
+        table = self.write(
+            "t4.csv",
+            TABLE.replace("latency_ms", "layuot,latency_ms", 1)
+            .replace(",,,7.9", ",,,tn,7.9")
+            .replace("1024,1.7", "1024,,1.7")
+            .replace("1024,0.5", "1024,,0.5"),
+        )
         outcome = support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100")
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("not read: column 'layuot' (layout?)", outcome.message)
-        self.assertNotIn("not read", support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100", "--quiet").message)
+        self.assertNotIn(
+            "not read",
+            support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100", "--quiet").message,
+        )
 
     def test_a_wrong_table_writes_nothing(self):
         out = self.scratch / "out.csv"
         table = self.write("t4.csv", TABLE.replace("32768,1024,1.7", "32768,0,1.7"))
-        self.assert_refused(support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100", "-o", out), 3, "line 3", "cols")
+        self.assert_refused(
+            support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100", "-o", out),
+            3,
+            "line 3",
+            "cols",
+        )
         self.assertFalse(out.exists())
 
 
@@ -312,44 +401,81 @@ class Calibrations(PredictTest):
         """The product of OPERATORS, `factor` times as slow as predicted, in a table of the GPU."""
         dimensions = ("m", "k", "n")
         alone = self.write("one.csv", "op,m,k,n,timing,latency_ms\nlinear,4096,1024,4096,stream,5\n")
-        row = next(csv.DictReader(io.StringIO(support.headroom("predict", "--kernels", alone, "--from", "P100", "--to", "V100", "-q").text)))
+        row = next(
+            csv.DictReader(
+                io.StringIO(
+                    support.headroom("predict", "--kernels", alone, "--from", "P100", "--to", "V100", "-q").text
+                )
+            )
+        )
         shape = ",".join(row[name] for name in dimensions)
         return f"device,op,m,k,n,timing,latency_ms\n{device},linear,{shape},stream,{factor * float(row['predicted_ms']):.6f}\n"
 
     def test_a_gpu_that_was_measured_is_predicted_by_what_it_did(self):
-        operators = self.write("ops.json", json.dumps([{"op": "Linear", "repeat": 4, "fw": [["Linear", [4096, 1024, 4096]]]}]))
+        operators = self.write(
+            "ops.json", json.dumps([{"op": "Linear", "repeat": 4, "fw": [["Linear", [4096, 1024, 4096]]]}])
+        )
         alone = self.predict("--ops", operators, "--gpu", "V100,T4")
-        told = self.predict("--ops", operators, "--gpu", "V100,T4", "--gpu-calibration", self.write("v.csv", self.measured(1.5)))
+        told = self.predict(
+            "--ops", operators, "--gpu", "V100,T4", "--gpu-calibration", self.write("v.csv", self.measured(1.5))
+        )
         (v100, t4), (v100_alone, t4_alone) = told["targets"], alone["targets"]
         self.assertAlmostEqual(v100["step_ms"]["mid"] / v100_alone["step_ms"]["mid"], 1.5, delta=0.1)
         self.assertEqual((v100["measured_operators"], t4["measured_operators"]), (1, 0))
         self.assertEqual(t4, t4_alone)
-        text = support.headroom("predict", "--ops", operators, "--gpu", "V100", "--gpu-calibration", self.scratch / "v.csv").text
+        text = support.headroom(
+            "predict", "--ops", operators, "--gpu", "V100", "--gpu-calibration", self.scratch / "v.csv"
+        ).text
         self.assertIn("V100: 1 operator measured on it: they tell of 7", " ".join(text.split()))
 
     def test_a_recorded_job_is_corrected_too(self):
         table = "device,op,rows,cols,timing,latency_ms\n" + "".join(
-            f"V100,relu,{rows},1024,stream,{rows * 1024 * 8 / 900e6 * 3:.6f}\n" for rows in (2048, 8192, 32768, 131072, 524288))
-        alone, told = (self.predict(GPU_BOUND, "--gpu", "V100", *flags)["targets"][0]["step_ms"]["mid"]
-                       for flags in ((), ("--gpu-calibration", self.write("v.csv", table))))
+            f"V100,relu,{rows},1024,stream,{rows * 1024 * 8 / 900e6 * 3:.6f}\n"
+            for rows in (2048, 8192, 32768, 131072, 524288)
+        )
+        alone, told = (
+            self.predict(GPU_BOUND, "--gpu", "V100", *flags)["targets"][0]["step_ms"]["mid"]
+            for flags in ((), ("--gpu-calibration", self.write("v.csv", table)))
+        )
         self.assertGreater(told, 1.2 * alone)
 
     def test_tables_that_say_nothing_of_a_gpu_are_refused(self):
         operators = ("--ops", self.write("ops.csv", OPERATORS), "--gpu", "V100")
         for text, *named in (
-                (self.measured(1, device="V1000"), "'V1000'", "--gpu-file"), ("op,latency_ms\nadd,1\n", "'device'"), ("op,device,latency_ms\n", "no rows"),
-                ("device,op,rows,cols,latency_ms\nV100,add,10,10,0.02\n", "no row of V100", "0.1 ms"), ("", "v.csv")):
+            (self.measured(1, device="V1000"), "'V1000'", "--gpu-file"),
+            ("op,latency_ms\nadd,1\n", "'device'"),
+            ("op,device,latency_ms\n", "no rows"),
+            ("device,op,rows,cols,latency_ms\nV100,add,10,10,0.02\n", "no row of V100", "0.1 ms"),
+            ("", "v.csv"),
+        ):
             with self.subTest(named):
-                self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", text)), 3, *named)
+                self.assert_refused(
+                    support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", text)), 3, *named
+                )
         fast = "device,op,m,k,n,latency_ms\nV100,linear,4096,1024,4096,0.5\n"
-        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", fast)), 3, "line 2", "peak")
+        self.assert_refused(
+            support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", fast)), 3, "line 2", "peak"
+        )
         seconds = self.measured(1000)
-        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", seconds)), 3, "line 2", "milliseconds")
+        self.assert_refused(
+            support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", seconds)),
+            3,
+            "line 2",
+            "milliseconds",
+        )
         twice = self.write("v.csv", self.measured(1))
-        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", twice, "--gpu-calibration", twice), 2, "twice")
-        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.scratch / "none.csv"), 3, "none.csv")
-        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", twice, "-o", twice), 2, "v.csv")
-        other = support.headroom("predict", "--ops", self.write("ops.csv", OPERATORS), "--gpu", "T4", "--gpu-calibration", twice)
+        self.assert_refused(
+            support.headroom("predict", *operators, "--gpu-calibration", twice, "--gpu-calibration", twice), 2, "twice"
+        )
+        self.assert_refused(
+            support.headroom("predict", *operators, "--gpu-calibration", self.scratch / "none.csv"), 3, "none.csv"
+        )
+        self.assert_refused(
+            support.headroom("predict", *operators, "--gpu-calibration", twice, "-o", twice), 2, "v.csv"
+        )
+        other = support.headroom(
+            "predict", "--ops", self.write("ops.csv", OPERATORS), "--gpu", "T4", "--gpu-calibration", twice
+        )
         self.assertEqual(other.code, 0)
         self.assertIn("V100 has no part", other.message)
 
@@ -358,11 +484,15 @@ class BatchSizes(PredictTest):
     """Step, throughput and memory over the batch size, on another GPU."""
 
     def test_on_the_recorded_gpu_it_is_what_whatif_says(self):
-        whatif = support.headroom("whatif", "--json", "--no-local-state", GPU_BOUND, "batch-size:n=128").json()["scenarios"][0]["batch_curve"]
+        whatif = support.headroom("whatif", "--json", "--no-local-state", GPU_BOUND, "batch-size:n=128").json()[
+            "scenarios"
+        ][0]["batch_curve"]
         target = self.predict(GPU_BOUND, "--gpu", "H200", "--batch-curve")["targets"][0]
         curve = target["batch_curve"]
         peak = self.predict(GPU_BOUND, "--gpu", "H200")["baseline"]["memory"]["peak_bytes"]
-        self.assertEqual((curve["recorded_samples"], curve["knee_samples"]), (whatif["recorded_samples"], whatif["knee_samples"]))
+        self.assertEqual(
+            (curve["recorded_samples"], curve["knee_samples"]), (whatif["recorded_samples"], whatif["knee_samples"])
+        )
         steps = {point["samples"]: point for point in curve["points"]}
         for point in whatif["points"]:
             self.assertAlmostEqual(steps[point["samples"]]["step_ms"]["mid"] / point["step_ms"], 1, delta=1e-3)
@@ -386,10 +516,15 @@ class BatchSizes(PredictTest):
         self.assertIn("does not fit", text)
 
     def test_where_workspaces_decide_memory_is_a_range(self):
-        """VGG-19 at 16 samples: 2.6 of 4.8 GB are cuDNN's. What was allocated at other batches is in h200/truth.json."""
+        """VGG-19 at 16 samples: 2.6 of 4.8 GB are cuDNN's. What was allocated at other batches is in
+        h200/truth.json.
+        """
         trace = support.data_file("h200/traces/vgg19_bs-16.json.gz")
-        truth = {row["bs"]: row["mem_alloc_MB"] * 2**20 for row in json.loads(support.data_file("h200/truth.json").read_text())["results"]
-                 if "bs" in row and {**row["cfg"], "bs": 0} == {"model": "vgg19", "bs": 0}}
+        truth = {
+            row["bs"]: row["mem_alloc_MB"] * 2**20
+            for row in json.loads(support.data_file("h200/truth.json").read_text())["results"]
+            if "bs" in row and {**row["cfg"], "bs": 0} == {"model": "vgg19", "bs": 0}
+        }
         result = self.predict(trace, "--gpu", "H200,L4", "--batch-curve")
         whatif = support.headroom("whatif", trace, "batch-size:n=128", "--json").json()["scenarios"][0]["why"]
         self.assertIn(result["baseline"]["memory"]["batch_doubt"].split(",")[0], whatif)
@@ -404,7 +539,9 @@ class BatchSizes(PredictTest):
         self.assertGreater(h200["largest_batch_at_best"], 2 * h200["largest_batch"])
         of_l4 = {point["samples"]: point["fits"] for point in l4["batch_curve"]["points"]}
         self.assertEqual((of_l4[32], of_l4[128], of_l4[256]), (True, None, False))
-        text = support.headroom("predict", trace, "--gpu", "H200,L4", "--batch-curve", environment={"LC_ALL": "C.UTF-8"}).text
+        text = support.headroom(
+            "predict", trace, "--gpu", "H200,L4", "--batch-curve", environment={"LC_ALL": "C.UTF-8"}
+        ).text
         self.assert_readable_text(text, trace)
         self.assertIn("cuDNN's workspace is a large part of the memory", text)
         self.assertIn(f" {h200['largest_batch']:.0f}-{h200['largest_batch_at_best']:.0f} ", text)
@@ -419,13 +556,20 @@ class BatchSizes(PredictTest):
         self.assertAlmostEqual(points[1]["samples_per_s"] / points[0]["samples_per_s"], 2, delta=0.04)
 
     def test_it_needs_a_trace_that_tells_its_samples(self):
-        self.assert_refused(support.headroom("predict", "--ops", self.write("ops.csv", OPERATORS), "--batch-curve"), 2, "--batch-curve", "TRACE")
+        self.assert_refused(
+            support.headroom("predict", "--ops", self.write("ops.csv", OPERATORS), "--batch-curve"),
+            2,
+            "--batch-curve",
+            "TRACE",
+        )
 
     def test_a_recording_without_steps_has_neither_a_curve_nor_samples(self):
         unmarked = support.DATA / "public-traces" / "tracelens__torch_compile_triton__trace.json.gz"
         if not unmarked.is_file():
             raise self.skipTest(f"no {unmarked}; set HEADROOM_DATA")
-        self.assert_refused(support.headroom("predict", unmarked, "--gpu", "L4", "--batch-curve"), 3, "--batch-curve", "--step-marker")
+        self.assert_refused(
+            support.headroom("predict", unmarked, "--gpu", "L4", "--batch-curve"), 3, "--batch-curve", "--step-marker"
+        )
         self.assertIsNone(self.predict(unmarked, "--gpu", "L4")["targets"][0]["energy_joules_per_sample"])
 
 
@@ -435,12 +579,17 @@ class Energy(PredictTest):
         for told in (result["baseline"], *result["targets"]):
             self.assertAlmostEqual(sum(told["energy_parts_joules"].values()) / told["energy_joules"], 1, places=6)
             self.assertAlmostEqual(told["energy_joules_per_sample"] * 64, told["energy_joules"], places=6)
-        self.assertIn("J a step, in four of five cases within 10 % (", support.headroom("predict", GPU_BOUND, "--gpu", "T4").text)
+        self.assertIn(
+            "J a step, in four of five cases within 10 % (", support.headroom("predict", GPU_BOUND, "--gpu", "T4").text
+        )
         parts = result["baseline"]["energy_parts_joules"]
         self.assertGreater(parts["backward"], 1.5 * parts["forward"])
         self.assertLess(parts["optimizer"], 0.1 * parts["forward"])
         waiting = self.predict(HOST_BOUND, "--gpu", "H200")["targets"][0]
-        self.assertGreater(waiting["energy_parts_joules"]["idle"] / waiting["energy_joules"], parts["idle"] / result["baseline"]["energy_joules"])
+        self.assertGreater(
+            waiting["energy_parts_joules"]["idle"] / waiting["energy_joules"],
+            parts["idle"] / result["baseline"]["energy_joules"],
+        )
         listed = self.predict("--ops", self.write("ops.csv", OPERATORS), "--gpu", "V100")["targets"][0]
         self.assertAlmostEqual(sum(listed["energy_parts_joules"].values()) / listed["energy_joules"], 1, places=6)
         self.assertEqual(listed["energy_parts_joules"]["backward"], 0)
@@ -451,19 +600,36 @@ class MemoryTimelines(PredictTest):
     """What PyTorch's memory profiler recorded beside the trace."""
 
     def test_the_recorded_peak_counts_and_its_parts_are_told(self):
-        timeline = self.write("m.raw.json.gz", gzip.compress(json.dumps(
-            [[-1, 1, 100 << 20, 0], [-1, 1, 200 << 20, 1], [5, 2, 30 << 30, 7], [6, 3, -(30 << 30), 7], [6, 3, 30 << 30, 4], [9, 4, -(30 << 30), 4]]).encode()))
+        timeline = self.write(
+            "m.raw.json.gz",
+            gzip.compress(
+                json.dumps(
+                    [
+                        [-1, 1, 100 << 20, 0],
+                        [-1, 1, 200 << 20, 1],
+                        [5, 2, 30 << 30, 7],
+                        [6, 3, -(30 << 30), 7],
+                        [6, 3, 30 << 30, 4],
+                        [9, 4, -(30 << 30), 4],
+                    ]
+                ).encode()
+            ),
+        )
         result = self.predict(GPU_BOUND, "--gpu", "V100,T4", "--memory-timeline", timeline)
         memory = result["baseline"]["memory"]
         self.assertEqual(memory["recorded"]["activations_bytes"], 30 << 30)
         self.assertEqual(memory["recorded_peak_bytes"], (300 << 20) + (30 << 30))
-        v100, t4 = self.predict(GPU_BOUND, "--gpu", "V100,T4", "--memory-timeline", timeline, "--batch-curve")["targets"]
+        v100, t4 = self.predict(GPU_BOUND, "--gpu", "V100,T4", "--memory-timeline", timeline, "--batch-curve")[
+            "targets"
+        ]
         self.assertEqual((v100["fits"], t4["fits"]), (None, False))  # Of 34 GB, too close to tell, and 16 GB.
         self.assertLess(t4["largest_batch"], 64)
         points = {point["samples"]: point for point in t4["batch_curve"]["points"]}
         self.assertAlmostEqual(points[64]["memory_bytes"], memory["recorded_peak_bytes"], delta=1)
         self.assertFalse(points[64]["fits"])
-        text = support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--memory-timeline", timeline, "--no-local-state").text
+        text = support.headroom(
+            "predict", GPU_BOUND, "--gpu", "T4", "--memory-timeline", timeline, "--no-local-state"
+        ).text
         self.assertIn("Recorded  32.53 GB at the peak", text)
         self.assertIn("Is the timeline of this job?", text)
 
@@ -472,17 +638,42 @@ class MemoryTimelines(PredictTest):
         for event in bare["traceEvents"]:
             event.get("args", {}).pop("Input Dims", None)
         timeline = self.write("m.raw", json.dumps([[-1, 1, 20 << 30, 0]]))
-        result = self.predict(self.write("bare.json", json.dumps(bare)), "--gpu", "H200,T4", "--memory-timeline", timeline)
+        result = self.predict(
+            self.write("bare.json", json.dumps(bare)), "--gpu", "H200,T4", "--memory-timeline", timeline
+        )
         self.assertIsNone(result["baseline"]["memory"])
         self.assertIn("21.47 GB were recorded", result["baseline"]["no_memory"])
-        self.assertEqual([(target["fits"], target["memory_bytes"]) for target in result["targets"]], [(True, 20 << 30), (False, 20 << 30)])
+        self.assertEqual(
+            [(target["fits"], target["memory_bytes"]) for target in result["targets"]],
+            [(True, 20 << 30), (False, 20 << 30)],
+        )
 
     def test_what_is_no_timeline_is_refused(self):
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--memory-timeline", self.write("m.raw", "[[1, 2]]")), 3, "m.raw", "entry 1")
-        for text, named in (("[[1, 4, -5, 5], [2, 1, 10, 0]]", "more is freed"), ("[[5, 1, 5, 0], [1, 1, 5, 0]]", "earlier"), ("[[1, 99, 5, 0]]", "action")):
-            self.assert_refused(support.headroom("predict", GPU_BOUND, "--memory-timeline", self.write("m.raw", text)), 3, "m.raw", named)
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--memory-timeline", self.scratch / "none.raw"), 3, "none.raw")
-        self.assert_refused(support.headroom("predict", GPU_BOUND, HOST_BOUND, "--memory-timeline", self.write("m.raw", "[]")), 2, "one TRACE")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--memory-timeline", self.write("m.raw", "[[1, 2]]")),
+            3,
+            "m.raw",
+            "entry 1",
+        )
+        for text, named in (
+            ("[[1, 4, -5, 5], [2, 1, 10, 0]]", "more is freed"),
+            ("[[5, 1, 5, 0], [1, 1, 5, 0]]", "earlier"),
+            ("[[1, 99, 5, 0]]", "action"),
+        ):
+            self.assert_refused(
+                support.headroom("predict", GPU_BOUND, "--memory-timeline", self.write("m.raw", text)),
+                3,
+                "m.raw",
+                named,
+            )
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--memory-timeline", self.scratch / "none.raw"), 3, "none.raw"
+        )
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, HOST_BOUND, "--memory-timeline", self.write("m.raw", "[]")),
+            2,
+            "one TRACE",
+        )
 
     def test_the_model_says_what_another_run_of_the_network_allocated(self):
         """A public recording of the same network, ResNet-50, at half the batch, on a GPU that is not told."""
@@ -490,9 +681,16 @@ class MemoryTimelines(PredictTest):
         if not timeline.is_file():
             raise self.skipTest(f"no {timeline}; set HEADROOM_DATA")
         memory = self.predict(GPU_BOUND, "--gpu", "H200", "--memory-timeline", timeline)["baseline"]["memory"]
-        points = {point["samples"]: point for point in self.predict(GPU_BOUND, "--gpu", "H200", "--batch-curve")["targets"][0]["batch_curve"]["points"]}
+        points = {
+            point["samples"]: point
+            for point in self.predict(GPU_BOUND, "--gpu", "H200", "--batch-curve")["targets"][0]["batch_curve"][
+                "points"
+            ]
+        }
         self.assertAlmostEqual(memory["parameters_bytes"] / memory["recorded"]["parameters_bytes"], 1, delta=0.01)
-        self.assertAlmostEqual(memory["optimizer_state_bytes"] / memory["recorded"]["optimizer_state_bytes"], 1, delta=0.01)
+        self.assertAlmostEqual(
+            memory["optimizer_state_bytes"] / memory["recorded"]["optimizer_state_bytes"], 1, delta=0.01
+        )
         self.assertAlmostEqual(points[32]["memory_bytes"] / memory["recorded_peak_bytes"], 1, delta=0.03)
 
 
@@ -507,7 +705,10 @@ class MeasuredEnergy(PredictTest):
         for part in range(-100, 1101):
             at = first + (last - first) * part / 1000
             values = {"GPU 0": watts * (at - first) / 1e6 + 1e6, "GPU 1": 500 * (at - first) / 1e6 + 1e6}
-            trace["traceEvents"] += [{"ph": "C", "name": "gpu_energy_j", "pid": 1, "ts": at, "args": {gpu: value}} for gpu, value in values.items()]
+            trace["traceEvents"] += [
+                {"ph": "C", "name": "gpu_energy_j", "pid": 1, "ts": at, "args": {gpu: value}}
+                for gpu, value in values.items()
+            ]
         return self.write("measured.json", json.dumps(trace))
 
     def test_what_was_measured_is_what_the_row_of_that_gpu_says(self):
@@ -515,14 +716,20 @@ class MeasuredEnergy(PredictTest):
         watts = 1.15 * plain["baseline"]["energy_joules"] / plain["baseline"]["step_ms"] * 1e3
         result = self.predict(self.measured(watts), "--gpu", "H200,L4", "--total-steps", "1000")
         base, (h200, l4), (_, l4_by_model) = result["baseline"], result["targets"], plain["targets"]
-        self.assertEqual((base["energy_source"], h200["energy_source"], l4["energy_source"]), ("counter", "counter", "model"))
+        self.assertEqual(
+            (base["energy_source"], h200["energy_source"], l4["energy_source"]), ("counter", "counter", "model")
+        )
         for key in ("energy_joules", "energy_error_pct", "energy_carried", "energy_parts_joules"):
             self.assertEqual(h200[key], base[key], key)
         self.assertIsNone(base["energy_carried"])
-        self.assertAlmostEqual(base["energy_joules"] / plain["baseline"]["energy_joules"], l4["energy_carried"], places=6)
+        self.assertAlmostEqual(
+            base["energy_joules"] / plain["baseline"]["energy_joules"], l4["energy_carried"], places=6
+        )
         self.assertGreater(l4["energy_carried"], 1.1)
         limit = 72 * l4["step_ms"]["mid"] / 1e3  # An L4's power.
-        self.assertAlmostEqual(l4["energy_joules"], min(limit, l4["energy_carried"] * l4_by_model["energy_joules"]), delta=0.01 * limit)
+        self.assertAlmostEqual(
+            l4["energy_joules"], min(limit, l4["energy_carried"] * l4_by_model["energy_joules"]), delta=0.01 * limit
+        )
         self.assertIn("measured on H200", l4["why"])
         self.assertIsNone(l4_by_model["energy_carried"])
         self.assertAlmostEqual(h200["co2_kg"] / l4["co2_kg"], h200["energy_joules"] / l4["energy_joules"], places=6)
@@ -530,8 +737,19 @@ class MeasuredEnergy(PredictTest):
 
 class Plans(PredictTest):
     def test_hours_money_and_co2(self):
-        result = self.predict(GPU_BOUND, "--gpu", "A100-80,H200", "--total-steps", "1000000", "--prices", self.write("p.toml", PRICES),
-                              "--region", "fr", "--pue", "1.1")
+        result = self.predict(
+            GPU_BOUND,
+            "--gpu",
+            "A100-80,H200",
+            "--total-steps",
+            "1000000",
+            "--prices",
+            self.write("p.toml", PRICES),
+            "--region",
+            "fr",
+            "--pue",
+            "1.1",
+        )
         a100, h200 = result["targets"]
         self.assertAlmostEqual(a100["hours"], a100["step_ms"]["mid"] * 1e6 / 3.6e6)
         self.assertAlmostEqual(a100["money"], 3 * a100["hours"])
@@ -541,14 +759,20 @@ class Plans(PredictTest):
         options = result["options"]
         self.assertEqual([(o["instance"], o["cheapest"], o["pareto"]) for o in options], [("one", True, True)])
         grams = float(result["carbon"].split("(")[1].split()[0])
-        self.assertAlmostEqual(a100["co2_kg"], a100["energy_joules"] * 1e6 / 3.6e6 * 1.1 * grams / 1e3, delta=0.02 * a100["co2_kg"])
+        self.assertAlmostEqual(
+            a100["co2_kg"], a100["energy_joules"] * 1e6 / 3.6e6 * 1.1 * grams / 1e3, delta=0.02 * a100["co2_kg"]
+        )
 
     def test_one_rank_is_not_the_whole_job(self):
         with gzip.open(GPU_BOUND) as file:
             trace = json.load(file)
-        prices = self.write("p.toml", "".join(
-            PRICES.replace('"one"', f'"of {gpus}"').replace("gpus = 1", f"gpus = {gpus}").replace("3.0", str(price))
-            for gpus, price in ((1, 3.0), (4, 11), (16, 50))))
+        prices = self.write(
+            "p.toml",
+            "".join(
+                PRICES.replace('"one"', f'"of {gpus}"').replace("gpus = 1", f"gpus = {gpus}").replace("3.0", str(price))
+                for gpus, price in ((1, 3.0), (4, 11), (16, 50))
+            ),
+        )
         args = ("--gpu", "A100-80", "--total-steps", "1000000", "--prices", prices)
         one = self.predict(GPU_BOUND, *args)
         trace["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 8}
@@ -561,11 +785,15 @@ class Plans(PredictTest):
             self.assertAlmostEqual(all_ranks[key], 8 * alone[key], delta=1e-6 * all_ranks[key], msg=key)
         self.assertAlmostEqual(all_ranks["energy_joules_per_sample"], alone["energy_joules_per_sample"], places=9)
         self.assertAlmostEqual(sum(all_ranks["energy_parts_joules"].values()) / all_ranks["energy_joules"], 1, places=6)
-        self.assertEqual([(o["instance"], o["instances"], o["scaled_out"] is None) for o in one["options"]],
-                         [("of 4", 1, False), ("of 1", 1, True), ("of 16", 1, False)])
+        self.assertEqual(
+            [(o["instance"], o["instances"], o["scaled_out"] is None) for o in one["options"]],
+            [("of 4", 1, False), ("of 1", 1, True), ("of 16", 1, False)],
+        )
         self.assertEqual([o["scaled_out"] for o in eight["options"]], [None, None, None])
-        self.assertEqual([(o["instance"], o["instances"], o["cheapest"]) for o in eight["options"]],
-                         [("of 4", 2, True), ("of 1", 8, False), ("of 16", 1, False)])
+        self.assertEqual(
+            [(o["instance"], o["instances"], o["cheapest"]) for o in eight["options"]],
+            [("of 4", 2, True), ("of 1", 8, False), ("of 16", 1, False)],
+        )
         self.assertEqual([round(o["money"] / o["hours"], 6) for o in eight["options"]], [22, 24, 50])
         self.assertAlmostEqual(all_ranks["money"], 22 * all_ranks["hours"])
         text = support.headroom("predict", path, *args, environment={"LC_ALL": "C.UTF-8"}).text
@@ -575,8 +803,11 @@ class Plans(PredictTest):
 
     def test_a_job_of_one_gpu_is_scaled_out_as_headroom_scale_does_it(self):
         def machine(gpus, cluster=""):
-            return (PRICES.replace('"one"', f'"of {gpus}{cluster}"').replace("A100-80", "H200")
-                    .replace("gpus = 1", f"gpus = {gpus}" + (f'\ncluster = "{cluster}"' if cluster else "")))
+            return (
+                PRICES.replace('"one"', f'"of {gpus}{cluster}"')
+                .replace("A100-80", "H200")
+                .replace("gpus = 1", f"gpus = {gpus}" + (f'\ncluster = "{cluster}"' if cluster else ""))
+            )
 
         prices = self.write("p.toml", machine(1) + machine(8, "aws-p5.48xlarge") + machine(4))
         for trace in (GPU_BOUND, HOST_BOUND):
@@ -585,15 +816,18 @@ class Plans(PredictTest):
             alone = options["of 1"]
             self.assertIsNone(alone["scaled_out"])
             self.assertIsNone(result["not_scaled_out"])
-            for name, gpus, network in (("of 8aws-p5.48xlarge", 8, ("--cluster", "aws-p5.48xlarge")),
-                                        ("of 4", 4, ("--gpus-per-node", "4", "--latency-us", "0"))):
+            for name, gpus, network in (
+                ("of 8aws-p5.48xlarge", 8, ("--cluster", "aws-p5.48xlarge")),
+                ("of 4", 4, ("--gpus-per-node", "4", "--latency-us", "0")),
+            ):
                 with self.subTest(trace=trace.name, machine=name):
                     option = options[name]
                     (point,) = support.headroom("scale", trace, "--gpus", gpus, *network, "--json").json()["points"]
                     step = option["scaled_out"]["step_ms"]
                     self.assertAlmostEqual(step["mid"], point["step_ms"]["mid"], places=4)
                     self.assertAlmostEqual(option["scaled_out"]["efficiency_pct"], point["efficiency_pct"], places=4)
-                    # What is not known of the transfers adds up with the rest there, and here as what is independent of it does.
+                    # What is not known of the transfers adds up with the rest there, and here as what is independent of
+                    # it does.
                     for end in ("low", "high"):
                         self.assertAlmostEqual(step[end], point["step_ms"][end], delta=0.03 * step["mid"])
                     self.assertAlmostEqual(option["hours"], step["mid"] * 1e6 / gpus / 3.6e6)
@@ -605,21 +839,41 @@ class Plans(PredictTest):
         self.assertEqual(result["targets"][0]["money"], alone["money"])
         # Azure writes its own name in another way than files are named.
         azure = machine(8).replace('"here"', '"azure"').replace('"of 8"', '"Standard_ND96asr_v4"')
-        (option,) = self.predict(GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", azure))["options"]
+        (option,) = self.predict(
+            GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", azure)
+        )["options"]
         self.assertIn("ND96asr", option["scaled_out"]["network"])
-        self.assertAlmostEqual(option["hours"], option["scaled_out"]["step_ms"]["mid"] / 3.6e6)  # One step is the least.
+        self.assertAlmostEqual(
+            option["hours"], option["scaled_out"]["step_ms"]["mid"] / 3.6e6
+        )  # One step is the least.
         # Who only has the name of a machine with fewer GPUs does not have its links.
         named = machine(16).replace('"here"', '"aws"').replace('"of 16"', '"p4d.24xlarge"')
-        (option,) = self.predict(GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", named))["options"]
+        (option,) = self.predict(
+            GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", named)
+        )["options"]
         self.assertEqual(option["scaled_out"]["network"], "16 GPUs behind PCIe 4.0")
-        for wrong, said in ((machine(8).replace("H200", "H2OO"), "'H2OO'"), (machine(8, "dgx-9"), "dgx-a100"), (machine(16, "dgx-a100"), "has 16 GPUs, and a machine of dgx-a100 8")):
-            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", wrong)),
-                                3, "w.toml, line 2", said)
+        for wrong, said in (
+            (machine(8).replace("H200", "H2OO"), "'H2OO'"),
+            (machine(8, "dgx-9"), "dgx-a100"),
+            (machine(16, "dgx-a100"), "has 16 GPUs, and a machine of dgx-a100 8"),
+        ):
+            self.assert_refused(
+                support.headroom(
+                    "predict", GPU_BOUND, "--gpu", "H200", "--total-steps", "5", "--prices", self.write("w.toml", wrong)
+                ),
+                3,
+                "w.toml, line 2",
+                said,
+            )
 
     def test_what_an_exchange_adds_is_of_the_machine_that_it_is_planned_on(self):
         def grown(trace, gpu, *flags):
-            """ms that a step of 8 GPUs takes longer than that of one, over links that hardly count, and its efficiency."""
-            prices = self.write("p.toml", PRICES.replace("A100-80", gpu).replace("gpus = 1", 'gpus = 8\ncluster = "dgx-h100"'))
+            """ms that a step of 8 GPUs takes longer than that of one, over links that hardly count, and its
+            efficiency.
+            """
+            prices = self.write(
+                "p.toml", PRICES.replace("A100-80", gpu).replace("gpus = 1", 'gpus = 8\ncluster = "dgx-h100"')
+            )
             result = self.predict(trace, "--gpu", gpu, "--total-steps", "1000", "--prices", prices, *flags)
             scaled = result["options"][0]["scaled_out"]
             return scaled["step_ms"]["mid"] - result["targets"][0]["step_ms"]["mid"], scaled["efficiency_pct"]
@@ -628,16 +882,22 @@ class Plans(PredictTest):
         _, usual = grown(HOST_BOUND, "H200")
         for factor in ("0.25", "2"):
             self.assertAlmostEqual(grown(HOST_BOUND, "H200", "--host-factor", factor)[1], usual, delta=1)
-        # On L4, copies of 102 MB of gradients into the reducer's buckets and back read and write them at 0.3 TB/s at most, 1.4 ms, and
-        # start 322 times in 1.2 us each. What is in the way of the sums themselves is less than a millisecond.
+        # On L4, copies of 102 MB of gradients into the reducer's buckets and back read and write them at 0.3 TB/s at
+        # most, 1.4 ms, and start 322 times in 1.2 us each. What is in the way of the sums themselves is less than a
+        # millisecond.
         added, _ = grown(GPU_BOUND, "L4")
         self.assertGreater(added, 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3)
         self.assertLess(added, 2 * 4 * 102.2e6 / 300e9 * 1e3 + 322 * 1.2e-3 + 1)
 
     def test_buckets_of_gradients_must_fit_as_well(self):
         trace = support.data_file("h200/traces/gpt2_amp-bf16_attn-sdpa_opt-fused.json.gz")
-        prices = self.write("p.toml", "".join(PRICES.replace('"one"', f'"of {gpu}"').replace("A100-80", gpu).replace("gpus = 1", "gpus = 4")
-                                              for gpu in ("P4", "L4")))
+        prices = self.write(
+            "p.toml",
+            "".join(
+                PRICES.replace('"one"', f'"of {gpu}"').replace("A100-80", gpu).replace("gpus = 1", "gpus = 4")
+                for gpu in ("P4", "L4")
+            ),
+        )
         plan = (trace, "--gpu", "P4,L4", "--total-steps", "1000", "--prices", prices)
         result = self.predict(*plan)
         self.assertEqual([option["instance"] for option in result["options"]], ["of L4"])
@@ -665,7 +925,9 @@ class Plans(PredictTest):
         self.assertIn("gradient", inference["not_scaled_out"])
         ops = self.write("ops.json", json.dumps([{"op": "Linear", "repeat": 12, "fw": [linear]}]))
         for listed in (prices, self.write("eight.toml", PRICES.replace("gpus = 1", "gpus = 8"))):
-            text = support.headroom("predict", "--ops", ops, "--gpu", "A100-80", "--total-steps", "1000", "--prices", listed).text
+            text = support.headroom(
+                "predict", "--ops", ops, "--gpu", "A100-80", "--total-steps", "1000", "--prices", listed
+            ).text
             self.assertIn("Instances of several GPUs are left out: A100-80: ", text)
 
     def test_public_traces_of_one_rank_are_priced_as_their_job(self):
@@ -680,17 +942,20 @@ class Plans(PredictTest):
         plan = ("--gpu", "A100-80,H200,P4", "--total-steps")
         timeline = self.write("m.raw.json", json.dumps([[-1, 1, 20 << 30, 0]]))
         text = support.headroom("predict", GPU_BOUND, *plan, "500", "--memory-timeline", timeline).text
-        jobs = text[text.index("The whole job"):text.index("Where to run it")]
+        jobs = text[text.index("The whole job") : text.index("Where to run it")]
         self.assertRegex(jobs, r"H200 +[0-9.]+ s +[0-9.]+ g\n")
         self.assertRegex(jobs, r"P4 +[0-9.]+ min +[0-9.]+ g +does not fit\n")
-        self.assertNotRegex(text[text.index("The whole job"):], r"\de[-+]\d| 0\.0+ ")
+        self.assertNotRegex(text[text.index("The whole job") :], r"\de[-+]\d| 0\.0+ ")
         short = self.predict(GPU_BOUND, *plan, "2")
         self.assertEqual(short["equivalents"], [])
         self.assertRegex(support.headroom("predict", GPU_BOUND, *plan, "2").text, r" <?0\.00\d+ USD")
 
     def test_the_equivalent_is_of_the_recorded_gpu_and_can_be_grasped(self):
-        for gpus, shown in (("A100-80,H200", "on H200 (as recorded): "), ("L4,A100-80", "on L4 (the cheapest that fits): "),
-                            ("MI210,H100-NVL", "on H100-NVL (the fastest that fits): ")):
+        for gpus, shown in (
+            ("A100-80,H200", "on H200 (as recorded): "),
+            ("L4,A100-80", "on L4 (the cheapest that fits): "),
+            ("MI210,H100-NVL", "on H100-NVL (the fastest that fits): "),
+        ):
             for steps in ("10000", "1000000", "1000000000"):
                 with self.subTest(gpus=gpus, steps=steps):
                     (told,) = self.predict(GPU_BOUND, "--gpu", gpus, "--total-steps", steps)["equivalents"]
@@ -702,7 +967,9 @@ class Plans(PredictTest):
         # A GPU that the job does not fit is no example; one that it may fit is not said to hold it.
         for gib, shown in ((40, "on A100-80 (the cheapest that fits)"), (60, "on A100-80 (the cheapest):")):
             timeline = self.write("m.raw.json", json.dumps([[-1, 1, gib << 30, 0]]))
-            (told,) = self.predict(GPU_BOUND, "--gpu", "L4,A100-80", "--total-steps", "1000000", "--memory-timeline", timeline)["equivalents"]
+            (told,) = self.predict(
+                GPU_BOUND, "--gpu", "L4,A100-80", "--total-steps", "1000000", "--memory-timeline", timeline
+            )["equivalents"]
             self.assertIn(shown, told)
 
     def test_each_of_several_jobs_has_its_own_table_of_instances(self):
@@ -710,8 +977,16 @@ class Plans(PredictTest):
         deep = self.scratch / "a_folder_with_a_long_name" / "and_one_inside_it_whose_name_is_long_too"
         deep.mkdir(parents=True)
         shutil.copy(HOST_BOUND, deep)
-        text = support.headroom("predict", GPU_BOUND, deep / HOST_BOUND.name, "--gpu", "L4,T4", "--total-steps", "1000000",
-                                environment={"LC_ALL": "C.UTF-8"}).text
+        text = support.headroom(
+            "predict",
+            GPU_BOUND,
+            deep / HOST_BOUND.name,
+            "--gpu",
+            "L4,T4",
+            "--total-steps",
+            "1000000",
+            environment={"LC_ALL": "C.UTF-8"},
+        ).text
         self.assert_readable_text(text, "two jobs")
         first, second = text.split("Where to run it  ")[1:]
         for table, trace in ((first, GPU_BOUND), (second, HOST_BOUND)):
@@ -723,7 +998,9 @@ class Plans(PredictTest):
     def test_an_instance_has_the_grid_of_its_own_region(self):
         def option(region, *flags):
             prices = self.write("p.toml", PRICES.replace('region = "r"', f'region = "{region}"'))
-            return self.predict(GPU_BOUND, "--gpu", "A100-80", "--total-steps", "1000000", "--prices", prices, *flags)["options"][0]
+            return self.predict(GPU_BOUND, "--gpu", "A100-80", "--total-steps", "1000000", "--prices", prices, *flags)[
+                "options"
+            ][0]
 
         def co2(region, *flags):
             return option(region, *flags)["co2_kg"]
@@ -745,40 +1022,91 @@ class Plans(PredictTest):
         for flag, key, values in (("--max-hours", "hours", hours), ("--max-money", "money", money)):
             limit = values[len(values) // 2]
             within = self.predict(*plan, flag, limit)
-            self.assertEqual([option["instance"] for option in within["options"]],
-                             [option["instance"] for option in every["options"] if option[key] <= limit])
+            self.assertEqual(
+                [option["instance"] for option in within["options"]],
+                [option["instance"] for option in every["options"] if option[key] <= limit],
+            )
             self.assertEqual(within["options_over_limits"], len(every["options"]) - len(within["options"]))
             self.assertTrue(any(option["cheapest"] for option in within["options"]))
-        self.assertIn("no instance of the list does it within the limits", support.headroom("predict", *plan, "--max-hours", "0.001").text)
+        self.assertIn(
+            "no instance of the list does it within the limits",
+            support.headroom("predict", *plan, "--max-hours", "0.001").text,
+        )
         for wrong in (("--max-hours", "0"), ("--max-money", "-1"), ("--max-money", "nan")):
             self.assert_refused(support.headroom("predict", *plan, *wrong), 2, wrong[0])
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "L4", "--max-hours", "5"), 2, "--total-steps")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "L4", "--max-hours", "5"), 2, "--total-steps"
+        )
         currencies = self.write("p.toml", PRICES + PRICES.replace("EUR", "USD").replace('"one"', '"two"'))
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "A100-80", "--total-steps", "5", "--prices", currencies, "--max-money", "5"),
-                            2, "several")
+        self.assert_refused(
+            support.headroom(
+                "predict",
+                GPU_BOUND,
+                "--gpu",
+                "A100-80",
+                "--total-steps",
+                "5",
+                "--prices",
+                currencies,
+                "--max-money",
+                "5",
+            ),
+            2,
+            "several",
+        )
 
     def test_bad_prices_are_refused_with_file_and_line(self):
-        for wrong, right, line, fragment in (("price_per_hour = -3.0", "price_per_hour = 3.0", 8, "price_per_hour"),
-                                             ("", 'date = "2025-11"\n', 2, "date"), ('date = "soon"', 'date = "2025-11"', 10, "date"),
-                                             ('currency = "dollars"', 'currency = "EUR"', 9, "capitals"),
-                                             ('date = "2025-02-30"', 'date = "2025-11"', 10, "calendar"), ('date = "2999-01"', 'date = "2025-11"', 10, "future")):
+        for wrong, right, line, fragment in (
+            ("price_per_hour = -3.0", "price_per_hour = 3.0", 8, "price_per_hour"),
+            ("", 'date = "2025-11"\n', 2, "date"),
+            ('date = "soon"', 'date = "2025-11"', 10, "date"),
+            ('currency = "dollars"', 'currency = "EUR"', 9, "capitals"),
+            ('date = "2025-02-30"', 'date = "2025-11"', 10, "calendar"),
+            ('date = "2999-01"', 'date = "2025-11"', 10, "future"),
+        ):
             path = self.write("p.toml", PRICES.replace(right, wrong))
-            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", path), 3,
-                                f"p.toml, line {line}", fragment)
+            self.assert_refused(
+                support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", path),
+                3,
+                f"p.toml, line {line}",
+                fragment,
+            )
         twice = self.write("p.toml", PRICES + PRICES)
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", twice), 3, "p.toml, line 15", "before")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", twice),
+            3,
+            "p.toml, line 15",
+            "before",
+        )
         unknown = self.write("p.toml", PRICES.replace("A100-80", "A1000-80"))
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", unknown), 3, "A1000-80")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", unknown),
+            3,
+            "A1000-80",
+        )
 
     def test_a_list_without_prices_is_refused(self):
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", self.write("p.toml", "# none\n")), 3,
-                            "p.toml", "[[instance]]")
+        self.assert_refused(
+            support.headroom(
+                "predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", self.write("p.toml", "# none\n")
+            ),
+            3,
+            "p.toml",
+            "[[instance]]",
+        )
 
     def test_an_unknown_grid_names_near_ones(self):
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--region", "gcp:europe-west"), 2,
-                            "gcp:europe-west1")
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--pue", "0.5"), 2, "from 1")
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--pue", "nan"), 2, "from 1")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--region", "gcp:europe-west"),
+            2,
+            "gcp:europe-west1",
+        )
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--pue", "0.5"), 2, "from 1"
+        )
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--pue", "nan"), 2, "from 1"
+        )
 
     def test_shipped_prices_name_known_gpus(self):
         result = self.predict(GPU_BOUND, "--total-steps", "1000")
@@ -794,7 +1122,12 @@ class Devices(PredictTest):
             text, found = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
             self.assertEqual(found, 1, key)
         for key, factor in figures.items():
-            text, found = re.subn(rf"^({key} = {{ value = )([0-9._]+)", lambda match: f"{match[1]}{factor * float(match[2])}", text, flags=re.MULTILINE)
+            text, found = re.subn(
+                rf"^({key} = {{ value = )([0-9._]+)",
+                lambda match: f"{match[1]}{factor * float(match[2])}",
+                text,
+                flags=re.MULTILINE,
+            )
             self.assertEqual(found, 1, key)
         return self.write("changed.toml", text)
 
@@ -817,11 +1150,15 @@ class Devices(PredictTest):
                     self.assertLessEqual(steps["CHANGED"], 1.001 * steps[gpu], (trace.name, gpu, figure))
 
     def test_an_unknown_gpu_lists_near_names_and_how_to_add_one(self):
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "A100-90"), 2, "A100-80", "--gpu-file", "docs/devices.md")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "A100-90"), 2, "A100-80", "--gpu-file", "docs/devices.md"
+        )
 
     def test_no_name_of_a_list_is_empty(self):
         for names in ("A100-80,,L4", "", ",L4", "L4,"):
-            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", names), 2, "--gpu", f"'{names}' has an empty name")
+            self.assert_refused(
+                support.headroom("predict", GPU_BOUND, "--gpu", names), 2, "--gpu", f"'{names}' has an empty name"
+            )
         self.assertEqual([t["gpu"] for t in self.predict(GPU_BOUND, "--gpu", "L4,T4")["targets"]], ["L4", "T4"])
 
     def test_a_file_adds_a_gpu(self):
@@ -840,7 +1177,12 @@ class Devices(PredictTest):
             target = self.predict(GPU_BOUND, "--gpu", "mine", "--gpu-file", device)["targets"][0]
             self.assertAlmostEqual(target["gpu_memory_bytes"] / 25_769_803_776, share, places=9, msg=key)
         device = self.write("mine.toml", sheet.replace("match = []", 'memory_is_usable = "yes"\nmatch = []'))
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", device), 3, "memory_is_usable", "true or false")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", device),
+            3,
+            "memory_is_usable",
+            "true or false",
+        )
 
     def test_a_users_gpu_changes_no_other(self):
         before = self.predict(GPU_BOUND, "--gpu", "A100-40")["targets"]
@@ -848,12 +1190,25 @@ class Devices(PredictTest):
         self.assertEqual(before, self.predict(GPU_BOUND, "--gpu", "A100-40", "--gpu-file", added)["targets"])
 
     def test_impossible_figures_are_refused(self):
-        for wrong, fragment in ((DEVICE.replace("value = 100", "value = 0"), "sm_count"), (DEVICE.replace("TFLOP/s", "GFLOP/s"), "TFLOP/s"),
-                                (DEVICE.replace("[figures]", "[figures"), "line")):
-            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", self.write("mine.toml", wrong)), 3,
-                                "mine.toml", fragment)
+        for wrong, fragment in (
+            (DEVICE.replace("value = 100", "value = 0"), "sm_count"),
+            (DEVICE.replace("TFLOP/s", "GFLOP/s"), "TFLOP/s"),
+            (DEVICE.replace("[figures]", "[figures"), "line"),
+        ):
+            self.assert_refused(
+                support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", self.write("mine.toml", wrong)),
+                3,
+                "mine.toml",
+                fragment,
+            )
         lacking = self.write("mine.toml", DEVICE.replace("sm_count", "# sm_count"))
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", lacking), 3, "mine.toml, line 8", "sm_count", "docs/devices.md")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", lacking),
+            3,
+            "mine.toml, line 8",
+            "sm_count",
+            "docs/devices.md",
+        )
 
 
 class LocalState(support.ProgramTest):
@@ -864,18 +1219,33 @@ class LocalState(support.ProgramTest):
         closed = self.scratch / "closed"  # As the home of another user; root enters it, and finds nothing.
         closed.mkdir(mode=0)
         for state in (file, closed):
-            for command in (("predict", GPU_BOUND, "--gpu", "L4"), ("whatif", GPU_BOUND, "gpu-speed"), ("report", GPU_BOUND)):
+            for command in (
+                ("predict", GPU_BOUND, "--gpu", "L4"),
+                ("whatif", GPU_BOUND, "gpu-speed"),
+                ("report", GPU_BOUND),
+            ):
                 with self.subTest(state=state.name, command=command[0]):
                     outcome = support.headroom(*command, environment={"XDG_STATE_HOME": str(state)})
                     self.assertEqual((outcome.code, outcome.message), (0, ""), outcome)
                     self.assertEqual(outcome.text, support.headroom(*command).text)
-        self.assert_refused(support.headroom("whatif", GPU_BOUND, "gpu-speed", "--save", environment={"XDG_STATE_HOME": str(file)}), 4, file)
+        self.assert_refused(
+            support.headroom("whatif", GPU_BOUND, "gpu-speed", "--save", environment={"XDG_STATE_HOME": str(file)}),
+            4,
+            file,
+        )
 
     def test_a_file_that_is_there_and_cannot_be_read_is_told_with_the_way_around(self):
         (self.scratch / "headroom/calibration.toml").mkdir(parents=True)
         state = {"XDG_STATE_HOME": str(self.scratch)}
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "L4", environment=state), 3, "calibration.toml", "--no-local-state")
-        named = support.headroom("predict", GPU_BOUND, "--gpu", "L4", "--calibration", file := self.write("file", "") / "mine.toml")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "L4", environment=state),
+            3,
+            "calibration.toml",
+            "--no-local-state",
+        )
+        named = support.headroom(
+            "predict", GPU_BOUND, "--gpu", "L4", "--calibration", file := self.write("file", "") / "mine.toml"
+        )
         self.assert_refused(named, 3, file)
 
 
@@ -895,7 +1265,9 @@ class Abstention(PredictTest):
         self.assertIn("no-gpu/trace.json", support.headroom("predict", path, "--gpu", "L4", "--total-steps", "5").text)
         # What is asked for is a file of the job: there is none to write.
         for command in (("whatif", path, "--dump-graph"), ("export", path, "--to", "chakra", "-o")):
-            self.assert_refused(support.headroom(*command, self.scratch / "x"), 3, "no-gpu/trace.json", "nothing to replay")
+            self.assert_refused(
+                support.headroom(*command, self.scratch / "x"), 3, "no-gpu/trace.json", "nothing to replay"
+            )
 
 
 class Damage(PredictTest):
@@ -932,13 +1304,25 @@ class Damage(PredictTest):
 class Flags(PredictTest):
     def test_wrong_combinations_are_told(self):
         ops = self.write("ops.csv", OPERATORS)
-        for args, fragment in (((), "one input"), ((GPU_BOUND, "--ops", ops), "one input"), ((GPU_BOUND, "--to", "T4"), "--to belongs"),
-                               (("--kernels", ops, "--from", "T4"), "--from NAME and --to NAME"), (("--ops", ops, "--from", "T4"), "leave out --from"),
-                               ((GPU_BOUND, "--region", "DE"), "--total-steps"), ((GPU_BOUND, "--host-factor", "0"), "host-factor"), ((GPU_BOUND, "--host-factor", "1e-300"), "host-factor"),
-                               ((GPU_BOUND, "--total-steps", "0"), "total-steps"), (("--ops", ops, "--host-factor", "2"), "recorded job"),
-                               ((GPU_BOUND, "--from", "P4"), "recorded on NVIDIA H200"),
-                               ((GPU_BOUND, "--total-steps", "5", "--provider", "nope"), "lambda")):
+        for args, fragment in (
+            ((), "one input"),
+            ((GPU_BOUND, "--ops", ops), "one input"),
+            ((GPU_BOUND, "--to", "T4"), "--to belongs"),
+            (("--kernels", ops, "--from", "T4"), "--from NAME and --to NAME"),
+            (("--ops", ops, "--from", "T4"), "leave out --from"),
+            ((GPU_BOUND, "--region", "DE"), "--total-steps"),
+            ((GPU_BOUND, "--host-factor", "0"), "host-factor"),
+            ((GPU_BOUND, "--host-factor", "1e-300"), "host-factor"),
+            ((GPU_BOUND, "--total-steps", "0"), "total-steps"),
+            (("--ops", ops, "--host-factor", "2"), "recorded job"),
+            ((GPU_BOUND, "--from", "P4"), "recorded on NVIDIA H200"),
+            ((GPU_BOUND, "--total-steps", "5", "--provider", "nope"), "lambda"),
+        ):
             self.assert_refused(support.headroom("predict", *args), 2, fragment)
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "-o", GPU_BOUND), 2, "-o")
         self.assert_refused(support.headroom("predict", self.scratch / "none.json", "--gpu", "T4"), 3, "none.json")
-        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--constants", self.write("c.toml", "x = 1")), 3, "c.toml")
+        self.assert_refused(
+            support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--constants", self.write("c.toml", "x = 1")),
+            3,
+            "c.toml",
+        )

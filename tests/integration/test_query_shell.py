@@ -30,8 +30,15 @@ class Terminal:
         self.before = termios.tcgetattr(self.ours)
         environment = {**os.environ, "XDG_STATE_HOME": str(state), "TERM": "xterm", "LC_ALL": "C.UTF-8"}
         # The terminal is that of its session, or Ctrl-C would reach nobody.
-        self.process = subprocess.Popen([support.BINARY, "query", trace, *map(str, options)], stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
-                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.process = subprocess.Popen(
+            [support.BINARY, "query", trace, *map(str, options)],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
         os.close(theirs)
         test.addCleanup(self.close)
         self.greeting = self.until(PROMPT)
@@ -114,8 +121,15 @@ class Shell(support.ProgramTest):
 
     def test_what_is_wrong_is_told_and_the_shell_stays(self):
         shell = self.terminal()
-        for line, said in (("selct 1;", "line 1, column 1"), ("select dur from kernels;", "duration_ns"), ("delete from steps;", "only read"),
-                           (".nosuch", ".help"), (".mode nosuch", "csv"), (".schema nosuch", ".tables"), ("select 'a\x16\x1b[2Jb' from nosuch;", "no such table")):
+        for line, said in (
+            ("selct 1;", "line 1, column 1"),
+            ("select dur from kernels;", "duration_ns"),
+            ("delete from steps;", "only read"),
+            (".nosuch", ".help"),
+            (".mode nosuch", "csv"),
+            (".schema nosuch", ".tables"),
+            ("select 'a\x16\x1b[2Jb' from nosuch;", "no such table"),
+        ):
             with self.subTest(line):
                 self.assertIn(said, shell.answer(line))
         self.assertEqual(shell.answer("select 1 as a;"), "a\n-\n1\n")
@@ -207,8 +221,16 @@ class Shell(support.ProgramTest):
         self.assertIn(shell.process.wait(PATIENCE_S), (0, -signal.SIGHUP))
 
     def test_names_of_a_trace_do_not_reach_the_terminal_as_commands(self):
-        kernel = {"ph": "X", "cat": "kernel", "name": "evil\x1b]0;title\x07\x1b[2J\u202e\nname", "pid": 0, "tid": 7, "ts": 1, "dur": 5,
-                  "args": {"device": 0, "stream": 7, "correlation": 1}}
+        kernel = {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "evil\x1b]0;title\x07\x1b[2J\u202e\nname",
+            "pid": 0,
+            "tid": 7,
+            "ts": 1,
+            "dur": 5,
+            "args": {"device": 0, "stream": 7, "correlation": 1},
+        }
         shell = self.terminal(self.write("hostile.json", json.dumps({"schemaVersion": 1, "traceEvents": [kernel]})))
         for mode in ("table", "json", "csv"):
             shell.answer(f".mode {mode}")
@@ -220,7 +242,12 @@ class Shell(support.ProgramTest):
         for flags in (["--csv"], ["--json"], ["-o", self.scratch / "out"]):
             ours, theirs = pty.openpty()
             self.addCleanup(os.close, ours)
-            done = subprocess.run([support.BINARY, "query", SAMPLE, *map(str, flags)], stdin=theirs, capture_output=True, timeout=PATIENCE_S)
+            done = subprocess.run(
+                [support.BINARY, "query", SAMPLE, *map(str, flags)],
+                stdin=theirs,
+                capture_output=True,
+                timeout=PATIENCE_S,
+            )
             os.close(theirs)
             self.assertEqual((done.returncode, done.stdout), (2, b""))
             self.assertIn(b"need a statement", done.stderr)

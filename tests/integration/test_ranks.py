@@ -1,5 +1,5 @@
-"""Several ranks: the culprit and not its victims, on clocks that know nothing of each other. Ranks are made of a real trace of one
-(integration/ranks.py), so that what is to be found is known."""
+"""Several ranks: the culprit and not its victims, on clocks that know nothing of each other. Ranks are made of a real
+trace of one (integration/ranks.py), so that what is to be found is known."""
 import copy
 import csv
 import gzip
@@ -29,12 +29,17 @@ class Ranks(support.ProgramTest):
         return report["job_ranks"], {issue["code"]: issue for issue in report["health"]["issues"]}, report
 
     def test_the_culprit_on_clocks_hours_apart(self):
-        made = [ranks.make_rank(self.trace, r, 4, offset_us=3.6e9 * r - 7e8, drift=20e-6 * r, late_us=1500 if r == 2 else 0) for r in range(4)]
+        made = [
+            ranks.make_rank(self.trace, r, 4, offset_us=3.6e9 * r - 7e8, drift=20e-6 * r, late_us=1500 if r == 2 else 0)
+            for r in range(4)
+        ]
         job, issues, report = self.answer(self.job(*made))
         straggler = job["straggler"]
         self.assertEqual((straggler["pattern"], straggler["rank"], straggler["steps"]), ("recurrent", 2, 3))
         lost = ranks.lost_us(self.trace, 1500) / 1e3
-        self.assertTrue(10 < lost <= 15 * 1.5)  # Of five a step; no more than what the usual rank's computing leaves exposed.
+        self.assertTrue(
+            10 < lost <= 15 * 1.5
+        )  # Of five a step; no more than what the usual rank's computing leaves exposed.
         self.assertAlmostEqual(straggler["lost_ms"], lost, delta=0.05)
         self.assertLess(straggler["uncertainty_us"], 5)
         for row in job["waits"]:
@@ -71,17 +76,29 @@ class Ranks(support.ProgramTest):
         self.assertRegex(straggler["why"], r"Rank 2 computes 1\.[3-9][0-9]* times as long")
 
     def test_what_the_groups_share_out(self):
-        """The job's own group is not described, so its axis is inferred; then two of five all-reduces are made sends of a mesh's pipeline."""
+        """The job's own group is not described, so its axis is inferred; then two of five all-reduces are made sends of
+        a mesh's pipeline.
+        """
         made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
         group = self.answer(self.job(*made))[0]["groups"]
-        self.assertEqual([(g["group"], g["axis"], g["axis_from"], g["ranks"]) for g in group], [("0", "data", "inferred", [0, 1])])
+        self.assertEqual(
+            [(g["group"], g["axis"], g["axis_from"], g["ranks"]) for g in group], [("0", "data", "inferred", [0, 1])]
+        )
         for r, trace in enumerate(made):
             for index, event in enumerate(ranks.collectives(trace)):
                 if index % 5 > 2:
-                    event["args"].update({"Collective name": "send" if r == 0 else "recv", "Process Group Name": "1",
-                                          "Process Group Description": "mesh_pp"})
+                    event["args"].update(
+                        {
+                            "Collective name": "send" if r == 0 else "recv",
+                            "Process Group Name": "1",
+                            "Process Group Description": "mesh_pp",
+                        }
+                    )
         job = self.answer(self.job(*made))[0]
-        self.assertEqual([(g["group"], g["axis"], g["axis_from"]) for g in job["groups"]], [("0", "data", "inferred"), ("1", "pipeline", "recorded")])
+        self.assertEqual(
+            [(g["group"], g["axis"], g["axis_from"]) for g in job["groups"]],
+            [("0", "data", "inferred"), ("1", "pipeline", "recorded")],
+        )
         stages = job["pipeline"]["stages"]
         self.assertEqual([stage["ranks"] for stage in stages], [[0], [1]])
         for stage in stages:
@@ -126,18 +143,28 @@ class Ranks(support.ProgramTest):
         self.assertEqual(self.answer(*files)[0], self.answer(*reversed(files))[0])
 
     def test_another_rank_each_time(self):
-        made = [ranks.make_rank(self.trace, r, 3, offset_us=5e5 * r, late_us=1500, late_in=lambda index, r=r: index // 5 == r) for r in range(3)]
+        made = [
+            ranks.make_rank(
+                self.trace, r, 3, offset_us=5e5 * r, late_us=1500, late_in=lambda index, r=r: index // 5 == r
+            )
+            for r in range(3)
+        ]
         straggler = self.answer(self.job(*made))[0]["straggler"]
         self.assertEqual((straggler["pattern"], straggler["rank"]), ("rotating", None))
         self.assertGreater(straggler["lost_pct"], 1)
 
     def test_in_one_step_alone(self):
-        made = [ranks.make_rank(self.trace, r, 2, late_us=2400 if r else 0, late_in=lambda index: index // 5 == 1) for r in range(2)]
+        made = [
+            ranks.make_rank(self.trace, r, 2, late_us=2400 if r else 0, late_in=lambda index: index // 5 == 1)
+            for r in range(2)
+        ]
         straggler = self.answer(self.job(*made))[0]["straggler"]
         self.assertEqual((straggler["pattern"], straggler["rank"]), ("once", 1))
 
     def test_ranks_that_are_alike(self):
-        straggler = self.answer(self.job(*(ranks.make_rank(self.trace, r, 3, offset_us=1e9 * r) for r in range(3))))[0]["straggler"]
+        straggler = self.answer(self.job(*(ranks.make_rank(self.trace, r, 3, offset_us=1e9 * r) for r in range(3))))[0][
+            "straggler"
+        ]
         self.assertEqual((straggler["pattern"], straggler["lost_ms"]), ("none", 0))
 
     def test_missing_ranks(self):
@@ -146,10 +173,16 @@ class Ranks(support.ProgramTest):
         self.assertIn("1, 2, 4, 5, 6, 7", issues["missing-ranks"]["detail"])
 
     def test_two_files_of_one_rank(self):
-        self.assert_refused(support.headroom("report", self.job(ranks.make_rank(self.trace, 1, 2), ranks.make_rank(self.trace, 1, 2))), 2, "both rank 1")
+        self.assert_refused(
+            support.headroom("report", self.job(ranks.make_rank(self.trace, 1, 2), ranks.make_rank(self.trace, 1, 2))),
+            2,
+            "both rank 1",
+        )
 
     def test_ranks_of_different_jobs(self):
-        job, issues, _ = self.answer(self.job(ranks.make_rank(self.trace, 0, 2), ranks.make_rank(self.trace, 1, 4, late_us=1500)))
+        job, issues, _ = self.answer(
+            self.job(ranks.make_rank(self.trace, 0, 2), ranks.make_rank(self.trace, 1, 4, late_us=1500))
+        )
         self.assertIn("other-job", issues)
         self.assertEqual((job["straggler"]["pattern"], job["matched"]), ("none", 0))
 
@@ -172,13 +205,22 @@ class Ranks(support.ProgramTest):
         made = [ranks.make_rank(self.trace, r, 4, late_us=1500 if r == 3 else 0) for r in range(4)]
         for r, trace in enumerate(made):
             for event in ranks.collectives(trace):
-                event["args"].update({"Process Group Name": "tp", "Process Group Ranks": str([2 * (r // 2), 2 * (r // 2) + 1]), "Group size": 2})
+                event["args"].update(
+                    {
+                        "Process Group Name": "tp",
+                        "Process Group Ranks": str([2 * (r // 2), 2 * (r // 2) + 1]),
+                        "Group size": 2,
+                    }
+                )
         job = self.answer(self.job(*made))[0]
         self.assertEqual({row["group"] for row in job["collectives"]}, {"tp [0, 1]", "tp [2, 3]"})
         self.assertEqual(job["straggler"]["rank"], 3)
 
     def test_many_ranks_do_not_bury_the_answer(self):
-        trace = {**self.trace, "traceEvents": [e for e in self.trace["traceEvents"] if e.get("cat") in ("kernel", "user_annotation")]}
+        trace = {
+            **self.trace,
+            "traceEvents": [e for e in self.trace["traceEvents"] if e.get("cat") in ("kernel", "user_annotation")],
+        }
         folder = self.job(*(ranks.make_rank(trace, r, 40, late_us=1500 if r == 33 else 0) for r in range(40)))
         text = support.headroom("report", folder, "--no-local-state").text
         self.assertIn("Rank 33 holds the others up", text)
@@ -188,19 +230,27 @@ class Ranks(support.ProgramTest):
 
     def test_different_step_counts(self):
         short = ranks.make_rank(self.trace, 1, 2, offset_us=1e8, late_us=1500)
-        marks = sorted((e for e in short["traceEvents"] if e.get("name", "").startswith("ProfilerStep#") and e.get("cat") == "user_annotation"),
-                       key=lambda e: e["ts"])
+        marks = sorted(
+            (
+                e
+                for e in short["traceEvents"]
+                if e.get("name", "").startswith("ProfilerStep#") and e.get("cat") == "user_annotation"
+            ),
+            key=lambda e: e["ts"],
+        )
         cut = marks[-1]["ts"]
         short["traceEvents"] = [e for e in short["traceEvents"] if e.get("ts", 0) < cut]
         job, issues, _ = self.answer(self.job(ranks.make_rank(self.trace, 0, 2), short))
         self.assertIn("2 steps of rank 1, 3 steps of rank 0", issues["different-steps"]["detail"])
-        self.assertEqual((job["straggler"]["pattern"], job["straggler"]["rank"], job["straggler"]["steps"]), ("recurrent", 1, 2))
+        self.assertEqual(
+            (job["straggler"]["pattern"], job["straggler"]["rank"], job["straggler"]["steps"]), ("recurrent", 1, 2)
+        )
         self.assertGreater(job["unmatched"], 0)
 
     def test_a_truncated_rank(self):
         folder = self.job(*(ranks.make_rank(self.trace, r, 2, offset_us=7e7 * r, late_us=1500 * r) for r in range(2)))
         whole = gzip.decompress((folder / "rank1.json.gz").read_bytes())
-        (folder / "rank1.json.gz").write_bytes(gzip.compress(whole[:len(whole) * 9 // 10]))
+        (folder / "rank1.json.gz").write_bytes(gzip.compress(whole[: len(whole) * 9 // 10]))
         job, issues, report = self.answer(folder)
         self.assertIn("truncated", issues)
         self.assertEqual((job["straggler"]["pattern"], job["straggler"]["rank"]), ("recurrent", 1))
@@ -209,7 +259,9 @@ class Ranks(support.ProgramTest):
     def test_a_rank_without_collectives(self):
         alone = copy.deepcopy(ranks.make_rank(self.trace, 2, 3, late_us=1500))
         alone["traceEvents"] = [e for e in alone["traceEvents"] if "nccl" not in e.get("name", "").lower()]
-        job, issues, _ = self.answer(self.job(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone))
+        job, issues, _ = self.answer(
+            self.job(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone)
+        )
         self.assertIn("rank 2", issues["unaligned-ranks"]["detail"])
         self.assertEqual([row["aligned"] for row in job["clocks"]], [True, True, False])
         self.assertEqual(job["straggler"]["pattern"], "none")
@@ -224,10 +276,14 @@ class Ranks(support.ProgramTest):
         self.assertIn("notes.txt", issues["not-a-trace"]["detail"])
         self.assertIn("settings.json", issues["unreadable-file"]["detail"])
         # Named itself, such a file is refused.
-        self.assert_refused(support.headroom("report", folder / "rank0.json.gz", folder / "settings.json"), 3, "settings.json")
+        self.assert_refused(
+            support.headroom("report", folder / "rank0.json.gz", folder / "settings.json"), 3, "settings.json"
+        )
 
     def test_several_that_are_equally_late(self):
-        made = [ranks.make_rank(self.trace, r, 6, offset_us=1e7 * r, late_us=1500 + r if r > 3 else 0) for r in range(6)]
+        made = [
+            ranks.make_rank(self.trace, r, 6, offset_us=1e7 * r, late_us=1500 + r if r > 3 else 0) for r in range(6)
+        ]
         straggler = self.answer(self.job(*made))[0]["straggler"]
         self.assertEqual((straggler["pattern"], straggler["rank"], straggler["ranks"]), ("recurrent", None, [4, 5]))
         self.assertAlmostEqual(straggler["lost_ms"], ranks.lost_us(self.trace, 1500) / 1e3, delta=0.3)
@@ -235,7 +291,9 @@ class Ranks(support.ProgramTest):
     def test_the_first_rank_without_collectives(self):
         alone = ranks.make_rank(self.trace, 0, 3)
         alone["traceEvents"] = [e for e in alone["traceEvents"] if "nccl" not in e.get("name", "").lower()]
-        job, issues, _ = self.answer(self.job(alone, ranks.make_rank(self.trace, 1, 3), ranks.make_rank(self.trace, 2, 3, late_us=1500)))
+        job, issues, _ = self.answer(
+            self.job(alone, ranks.make_rank(self.trace, 1, 3), ranks.make_rank(self.trace, 2, 3, late_us=1500))
+        )
         self.assertEqual((job["straggler"]["pattern"], job["straggler"]["rank"]), ("recurrent", 2))
         self.assertEqual([row["reference_rank"] for row in job["clocks"]], [None, 1, 1])
 

@@ -21,8 +21,10 @@ class RealTraces(support.ProgramTest):
                         self.assertTrue(support.is_number(got[row][key]) and support.close(got[row][key], value), where)
 
     def json_of(self, path):
-        outcomes = [support.headroom("report", "--json", path, *threads)
-                    for threads in ((), ("--threads", 1), ("--threads", 2), ("--threads", 8))]
+        outcomes = [
+            support.headroom("report", "--json", path, *threads)
+            for threads in ((), ("--threads", 1), ("--threads", 2), ("--threads", 8))
+        ]
         for outcome in outcomes:
             self.assertEqual(outcome.code, 0, outcome)
             self.assertNotIn(b"\r", outcome.err, "a progress bar without a terminal")
@@ -43,7 +45,9 @@ class RealTraces(support.ProgramTest):
 
 class Verdicts(support.ProgramTest):
     """Host-bound and GPU-bound jobs are told apart. Of the median step the GPU is busy for less than 30 % in
-    the first list, for more than 94 % in the second (computed apart from the program, from the ends of the steps' GPU work)."""
+    the first list, for more than 94 % in the second (computed apart from the program, from the ends of the steps' GPU
+    work).
+    """
 
     HOST = ("bert_base_amp-fp16", "bert_base_amp-bf16_attn-sdpa_opt-fused", "bert_base_tf32-True", "bert_base_bs-1")
     GPU = ("vgg19_fp32", "vgg19_tf32-True", "gpt2_fp32", "gpt2_opt-fused", "resnet50_fp32", "bert_base_opt-fused")
@@ -90,7 +94,9 @@ def _add(path):
 for _path in support.real_traces():
     _add(_path)
 if not support.real_traces():
+
     def _absent(self):
         support.data_file("h200/traces")
         self.fail(f"{support.DATA} has the folder, and no trace in it")
+
     RealTraces.test_absent = _absent

@@ -68,7 +68,8 @@ class Record(support.ProgramTest):
         self.assertGreaterEqual(regions["outer"]["total_ms"], 6)
 
     def test_own_time_is_what_the_timers_say_in_c_cpp_and_python(self):
-        # Overlap, one key inside itself and overlapping itself, a step: what a program asks its timers is what the report says.
+        # Overlap, one key inside itself and overlapping itself, a step: what a program asks its timers is what the
+        # report says.
         in_c = """
             #include <headroom/timer.h>
             #include <stdio.h>
@@ -150,10 +151,19 @@ class Record(support.ProgramTest):
                 command = [self.scratch / "program"]
                 compiler = shutil.which("c++" if name.endswith(".cc") else "cc")
                 self.assertTrue(compiler, "no compiler")
-                subprocess.run([compiler, "-O1", f"-I{support.ROOT}/include", source, "-o", command[0], "-pthread", "-lm"], check=True)
+                subprocess.run(
+                    [compiler, "-O1", f"-I{support.ROOT}/include", source, "-o", command[0], "-pthread", "-lm"],
+                    check=True,
+                )
             with self.subTest(name):
-                outcome = record("-o", self.file, "--force", "--", *command,
-                                 environment={"PYTHONPATH": str(support.BINARY.parent / "python")})
+                outcome = record(
+                    "-o",
+                    self.file,
+                    "--force",
+                    "--",
+                    *command,
+                    environment={"PYTHONPATH": str(support.BINARY.parent / "python")},
+                )
                 self.assertEqual(outcome.code, 0, outcome)
                 rows = {row["key"]: row for row in self.report()["regions"]}
                 said = [line.split() for line in outcome.text.splitlines()]
@@ -169,8 +179,19 @@ class Record(support.ProgramTest):
             raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
         for when, who, gpu_samples in ("reading", "GPU 0", 1), ("opening", "the GPUs' driver", None):
             with self.subTest(when):
-                outcome = record("--interval", "0.5", "-o", self.file, "--force", "--", "sh", "-c", "sleep 8; exit 3", seconds=30,
-                                 environment={"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": when})
+                outcome = record(
+                    "--interval",
+                    "0.5",
+                    "-o",
+                    self.file,
+                    "--force",
+                    "--",
+                    "sh",
+                    "-c",
+                    "sleep 8; exit 3",
+                    seconds=30,
+                    environment={"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": when},
+                )
                 self.assertEqual(outcome.code, 3, outcome)
                 self.assertIn(f"{who} did not answer", outcome.message)
                 metrics = {(row["name"], row["gpu"]): row for row in self.report()["metrics"]}
@@ -187,7 +208,20 @@ class Record(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("ran PyTorch and its loop was not timed", outcome.message)
         self.assertIn("-E, -I or -S", outcome.message)
-        outcome = record("--interval", "0.1", "--level", "metrics", "-o", self.file, "--force", "--", sys.executable, "-I", "-c", code)
+        outcome = record(
+            "--interval",
+            "0.1",
+            "--level",
+            "metrics",
+            "-o",
+            self.file,
+            "--force",
+            "--",
+            sys.executable,
+            "-I",
+            "-c",
+            code,
+        )
         self.assertNotIn("PyTorch", outcome.message, "nothing was asked for")
 
     def test_only_the_steps_that_are_wanted(self):
@@ -209,8 +243,10 @@ class Record(support.ProgramTest):
 
     def test_processes_that_come_late_have_metrics(self):
         """A loader starts new workers in each epoch; after the first 64 processes, none had any."""
-        script = 'i=0; while [ $i -lt 4 ]; do i=$((i+1)); for j in $(seq 20); do sleep 2 & done; wait; done'
-        self.assertEqual(record("--level", "metrics", "--interval", "0.1", "-o", self.file, "--", "sh", "-c", script).code, 0)
+        script = "i=0; while [ $i -lt 4 ]; do i=$((i+1)); for j in $(seq 20); do sleep 2 & done; wait; done"
+        self.assertEqual(
+            record("--level", "metrics", "--interval", "0.1", "-o", self.file, "--", "sh", "-c", script).code, 0
+        )
         instances = {row["instance"] for row in self.report()["metrics"] if row["name"] == "process_rss_bytes"}
         self.assertGreater(len(instances), 64, instances)
 
@@ -234,15 +270,24 @@ class Record(support.ProgramTest):
     def test_what_another_recorder_around_it_set_is_not_inherited(self):
         """Its steps and its socket are of another recording; with --level metrics, the program told them to it."""
         cupti = support.BINARY.parent / "tests/cupti"
-        outer = {"LD_LIBRARY_PATH": str(cupti / "new"), "HEADROOM_SOCKET": "/nonexistent/socket", "HEADROOM_LEVEL": "full",
-                 "HEADROOM_STEPS": "500:", "HEADROOM_MEMORY_MB": "1", "HEADROOM_PROBE_INPUT": "1",
-                 "CUDA_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so",
-                 "NVTX_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so"}
+        outer = {
+            "LD_LIBRARY_PATH": str(cupti / "new"),
+            "HEADROOM_SOCKET": "/nonexistent/socket",
+            "HEADROOM_LEVEL": "full",
+            "HEADROOM_STEPS": "500:",
+            "HEADROOM_MEMORY_MB": "1",
+            "HEADROOM_PROBE_INPUT": "1",
+            "CUDA_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so",
+            "NVTX_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so",
+        }
         ours = {name for name in outer if name != "LD_LIBRARY_PATH"}
         needed = {"HEADROOM_SOCKET", "HEADROOM_LEVEL"}
-        for level, names in {"metrics": set(), "events": needed,
-                             "gpu": needed | {"CUDA_INJECTION64_PATH", "HEADROOM_MEMORY_MB"},
-                             "full": ours - {"HEADROOM_STEPS", "HEADROOM_PROBE_INPUT"}}.items():
+        for level, names in {
+            "metrics": set(),
+            "events": needed,
+            "gpu": needed | {"CUDA_INJECTION64_PATH", "HEADROOM_MEMORY_MB"},
+            "full": ours - {"HEADROOM_STEPS", "HEADROOM_PROBE_INPUT"},
+        }.items():
             outcome = record("-o", self.file, "--force", "--level", level, "--", "env", environment=outer)
             self.assertEqual(outcome.code, 0, outcome)
             self.assertNotIn("left to that tool", outcome.message)
@@ -251,8 +296,19 @@ class Record(support.ProgramTest):
             if level != "metrics":
                 self.assertEqual(found["HEADROOM_LEVEL"], level)
                 self.assertNotEqual(found["HEADROOM_SOCKET"], outer["HEADROOM_SOCKET"])
-        outcome = record("-o", self.file, "--force", "--", cupti / "fake_program", "init", "launch", "30", "wait", "300",
-                         environment=outer)
+        outcome = record(
+            "-o",
+            self.file,
+            "--force",
+            "--",
+            cupti / "fake_program",
+            "init",
+            "launch",
+            "30",
+            "wait",
+            "300",
+            environment=outer,
+        )
         self.assertEqual(outcome.code, 0, outcome)
         self.assertEqual(sum(row["count"] for row in self.report()["kernels"]), 30)
 
@@ -263,20 +319,29 @@ class Record(support.ProgramTest):
 
     def test_arguments_environment_host_and_user_are_not_recorded(self):
         secret = "s3cr3t-0d5e"
-        outcome = record("-o", self.file, "--", "sh", "-c", f"{REGIONS} 0.1 loop # {secret}",
-                         environment={"TOKEN": secret})
+        outcome = record(
+            "-o", self.file, "--", "sh", "-c", f"{REGIONS} 0.1 loop # {secret}", environment={"TOKEN": secret}
+        )
         self.assertEqual(outcome.code, 0, outcome)
         data = self.file.read_bytes()
         self.assertNotIn(secret.encode(), data)
         self.assertNotIn(os.uname().nodename.encode() + b"\0", data + b"\0")
 
     def test_gpu_work_from_the_driver_to_the_report(self):
-        """The library that is injected, its ring, the recorder, the file and the report; only CUPTI itself is a stand-in."""
+        """The library that is injected, its ring, the recorder, the file and the report; only CUPTI itself is a
+        stand-in.
+        """
         cupti = support.BINARY.parent / "tests/cupti"
         # One step: the stand-in's launches take time on a clock of its own, not of the program's.
         commands = "init step 1 region FORWARD launch 30 endregion copy 4096 sync 1 endstep wait 300"
-        outcome = record("-o", self.file, "--", cupti / "fake_program", *commands.split(),
-                         environment={"LD_LIBRARY_PATH": str(cupti / "new")})
+        outcome = record(
+            "-o",
+            self.file,
+            "--",
+            cupti / "fake_program",
+            *commands.split(),
+            environment={"LD_LIBRARY_PATH": str(cupti / "new")},
+        )
         self.assertEqual(outcome.code, 0, outcome)
         self.assertNotIn("GPU work:", outcome.message)
         report = self.report()
@@ -287,14 +352,24 @@ class Record(support.ProgramTest):
         self.assertGreater(report["gpu_time"][0]["memory_ms"], 0)
 
     def test_gpu_work_of_the_last_step_is_recorded_though_it_runs_later(self):
-        """The host is ahead of the GPU: the kernels of the last step run when it is over, and CUPTI tells of none that run after it
-        was switched off. Those of the next step are not wanted."""
+        """The host is ahead of the GPU: the kernels of the last step run when it is over, and CUPTI tells of none that
+        run after it was switched off. Those of the next step are not wanted."""
         cupti = support.BINARY.parent / "tests/cupti"
         behind = 3 * 10**9  # Ticks of some 2 to 5 GHz: longer than calls wait for what they launched.
-        commands = (f"init step 0 endstep wait 200 step 1 behind {behind} launch 5 wait 1 endstep "
-                    "wait 1 now step 2 launch 3 endstep wait 2500")
-        outcome = record("-o", self.file, "--steps", "1:1", "--", cupti / "fake_program", *commands.split(),
-                         environment={"LD_LIBRARY_PATH": str(cupti / "new")})
+        commands = (
+            f"init step 0 endstep wait 200 step 1 behind {behind} launch 5 wait 1 endstep "
+            "wait 1 now step 2 launch 3 endstep wait 2500"
+        )
+        outcome = record(
+            "-o",
+            self.file,
+            "--steps",
+            "1:1",
+            "--",
+            cupti / "fake_program",
+            *commands.split(),
+            environment={"LD_LIBRARY_PATH": str(cupti / "new")},
+        )
         self.assertEqual(outcome.code, 0, outcome)
         report = self.report()
         self.assertEqual([step["index"] for step in report["steps"]["list"]], [1])
@@ -302,15 +377,30 @@ class Record(support.ProgramTest):
 
     def test_why_there_is_no_gpu_work_is_told(self):
         fake = support.BINARY.parent / "tests/cupti/fake_program"
-        outcome = record("-o", self.file, "--", fake, "init", environment={
-            "LD_LIBRARY_PATH": "/nonexistent", "CUDA_HOME": "/nonexistent"})
+        outcome = record(
+            "-o",
+            self.file,
+            "--",
+            fake,
+            "init",
+            environment={"LD_LIBRARY_PATH": "/nonexistent", "CUDA_HOME": "/nonexistent"},
+        )
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("GPU work: ", outcome.message)
         self.report()
 
     def test_what_is_asked_for_is_recorded(self):
-        outcome = record("-o", self.file, "--with", "argv,env,host", "--", "sh", "-c", ": s3cr3t",
-                         environment={"TOKEN": "0d5e-token"})
+        outcome = record(
+            "-o",
+            self.file,
+            "--with",
+            "argv,env,host",
+            "--",
+            "sh",
+            "-c",
+            ": s3cr3t",
+            environment={"TOKEN": "0d5e-token"},
+        )
         self.assertEqual(outcome.code, 0, outcome)
         data = self.file.read_bytes()
         for text in ("s3cr3t", "TOKEN=0d5e-token", os.uname().nodename):
@@ -330,12 +420,22 @@ class Record(support.ProgramTest):
 
     def test_counters_that_are_no_numbers_are_told(self):
         code = "import headroom\nfor value in (1.0, float('nan'), float('inf'), 3.0): headroom.counter('loss', value)"
-        outcome = record("-o", self.file, "--", sys.executable, "-c", code, environment={"PYTHONPATH": str(support.BINARY.parent / "python")})
+        outcome = record(
+            "-o",
+            self.file,
+            "--",
+            sys.executable,
+            "-c",
+            code,
+            environment={"PYTHONPATH": str(support.BINARY.parent / "python")},
+        )
         self.assertEqual(outcome.code, 0, outcome)
         report = self.report()
-        loss, = (row for row in report["metrics"] if row["name"] == "loss")
+        (loss,) = (row for row in report["metrics"] if row["name"] == "loss")
         self.assertEqual([loss["samples"], loss["min"], loss["max"]], [2, 1.0, 3.0])
-        self.assertEqual([issue["count"] for issue in report["health"]["issues"] if issue["code"] == "counter-value"], [2])
+        self.assertEqual(
+            [issue["count"] for issue in report["health"]["issues"] if issue["code"] == "counter-value"], [2]
+        )
 
     def test_ranks_are_told_apart(self):
         # The second by mpirun inside a job of Slurm, which is no rank of its own.
@@ -376,16 +476,29 @@ class Record(support.ProgramTest):
             self.assertGreater(timings[name]["total_ms"], 0, name)
 
     def test_versions_are_recorded_whatever_the_steps(self):
-        outcome = record("--steps", "5:7", "-o", self.file, "--", self.python("torch"), support.ROOT / "examples/pytorch_loop.py", "20")
+        outcome = record(
+            "--steps",
+            "5:7",
+            "-o",
+            self.file,
+            "--",
+            self.python("torch"),
+            support.ROOT / "examples/pytorch_loop.py",
+            "20",
+        )
         self.assertEqual(outcome.code, 0, outcome)
         answer = support.headroom("diff", self.file, self.file, "--json", "--no-local-state").json()
-        torch = subprocess.run([self.python("torch"), "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout.strip()
+        torch = subprocess.run(
+            [self.python("torch"), "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True
+        ).stdout.strip()
         self.assertEqual({f["name"]: f["a"] for f in answer["facts"]}["version.pytorch"], torch)
 
     def test_a_transform_that_is_a_module_is_no_forward(self):
         """A loader's transforms are often modules. In a worker they opened steps and files of their own, in the loop's
         process they counted as its forward."""
-        script = self.write("transform.py", """
+        script = self.write(
+            "transform.py",
+            """
 import torch
 
 class Data(torch.utils.data.Dataset):
@@ -402,7 +515,8 @@ for workers in (2, 0):
         optimizer.zero_grad()
         model(batch).sum().backward()
         optimizer.step()
-""")
+""",
+        )
         self.assertEqual(record("-o", self.file, "--", self.python("torch"), script).code, 0)
         self.assertEqual([path.name for path in self.scratch.glob("r.pftrace*")], ["r.pftrace"])
         report = self.report()
@@ -410,8 +524,14 @@ for workers in (2, 0):
         self.assertEqual({row["key"]: row["count"] for row in report["regions"]}["FORWARD"], 8)
 
     def test_scikit_learn_with_regions(self):
-        outcome = record("-o", self.file, "--", self.python("sklearn"), support.ROOT / "examples/sklearn_program.py",
-                         environment={"PYTHONPATH": str(support.BINARY.parent / "python")})
+        outcome = record(
+            "-o",
+            self.file,
+            "--",
+            self.python("sklearn"),
+            support.ROOT / "examples/sklearn_program.py",
+            environment={"PYTHONPATH": str(support.BINARY.parent / "python")},
+        )
         self.assertEqual(outcome.code, 0, outcome)
         regions = {row["key"]: row["count"] for row in self.report()["regions"]}
         self.assertEqual(regions, {"IO": 10, "fit": 10, "score": 10})
@@ -419,8 +539,10 @@ for workers in (2, 0):
     @support.unittest.skipUnless(support.FULL, "builds against libtorch, a minute: --full")
     def test_a_loop_in_cpp_on_libtorch(self):
         build = self.scratch / "build"
-        for command in (["cmake", "-S", support.ROOT / "examples/libtorch_loop", "-B", build, "-G", "Ninja"],
-                        ["cmake", "--build", build]):
+        for command in (
+            ["cmake", "-S", support.ROOT / "examples/libtorch_loop", "-B", build, "-G", "Ninja"],
+            ["cmake", "--build", build],
+        ):
             done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         outcome = record("-o", self.file, "--", build / "train")
@@ -453,8 +575,14 @@ for workers in (2, 0):
         self.assertTrue(self.file.is_char_device())
 
     def test_usage(self):
-        for args in ([], ["--"], ["--level", "most", "--", "true"], ["--steps", "7:3", "--", "true"],
-                     ["--max-file-gb", "0", "--", "true"], ["--no-such-flag", "--", "true"]):
+        for args in (
+            [],
+            ["--"],
+            ["--level", "most", "--", "true"],
+            ["--steps", "7:3", "--", "true"],
+            ["--max-file-gb", "0", "--", "true"],
+            ["--no-such-flag", "--", "true"],
+        ):
             with self.subTest(args):
                 self.assertEqual(record(*args, cwd=self.scratch).code, 2)
         self.assertEqual(list(self.scratch.iterdir()), [])
@@ -493,8 +621,11 @@ for workers in (2, 0):
         return [issue["code"] for issue in self.report()["health"]["issues"]]
 
     def start(self, *command):
-        process = subprocess.Popen([support.BINARY, "record", "-o", self.file, "--", *map(str, command)],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [support.BINARY, "record", "-o", self.file, "--", *map(str, command)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         return process
@@ -535,11 +666,25 @@ for workers in (2, 0):
 
     def test_a_full_disk(self):
         """A disk that takes 20 kB: what fits is readable, the program is not disturbed, and the user is told."""
+
         def small():
             resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
-        process = subprocess.run([support.BINARY, "record", "-o", self.file, "--", "sh", "-c",
-                                  f"ulimit -f unlimited; exec {REGIONS} 2 loop"],
-                                 capture_output=True, preexec_fn=small, timeout=60)
+
+        process = subprocess.run(
+            [
+                support.BINARY,
+                "record",
+                "-o",
+                self.file,
+                "--",
+                "sh",
+                "-c",
+                f"ulimit -f unlimited; exec {REGIONS} 2 loop",
+            ],
+            capture_output=True,
+            preexec_fn=small,
+            timeout=60,
+        )
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertLessEqual(self.file.stat().st_size, 20_000)
         self.assertIn(b"not all is written", process.stderr)
@@ -557,8 +702,12 @@ for workers in (2, 0):
 
     def test_another_decoder_reads_it(self):
         self.assertEqual(record("-o", self.file, "--", REGIONS, "0.2", "loop").code, 0)
-        decoded = subprocess.run(["protoc", "--decode", "perfetto.protos.Trace", f"-I{support.ROOT}/src/base",
-                                  "perfetto_trace.proto"], stdin=self.file.open("rb"), capture_output=True, text=True)
+        decoded = subprocess.run(
+            ["protoc", "--decode", "perfetto.protos.Trace", f"-I{support.ROOT}/src/base", "perfetto_trace.proto"],
+            stdin=self.file.open("rb"),
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(decoded.returncode, 0, decoded.stderr)
         steps = self.report()["steps"]["count"]
         self.assertEqual(decoded.stdout.count("TYPE_SLICE_BEGIN"), 4 * steps)
@@ -599,40 +748,56 @@ class Doctor(support.ProgramTest):
         self.assertEqual(found["state"], "ok", found)
         self.assertIn("lets this user record kernels", found["finding"])
         rights = "NVreg_RestrictProfilingToAdminUsers=0"
-        for refusal, says, fix in (({"FAKE_CUPTI_SUBSCRIBE": "35"}, rights, rights),
-                                   ({"FAKE_CUPTI_SUBSCRIBE": "39"}, "another profiler", "end the other profiler"),
-                                   ({"FAKE_CUPTI_ENABLE_10": "35"}, "CUPTI gives no kernels", rights)):
+        for refusal, says, fix in (
+            ({"FAKE_CUPTI_SUBSCRIBE": "35"}, rights, rights),
+            ({"FAKE_CUPTI_SUBSCRIBE": "39"}, "another profiler", "end the other profiler"),
+            ({"FAKE_CUPTI_ENABLE_10": "35"}, "CUPTI gives no kernels", rights),
+        ):
             found = cupti(**refusal)
             self.assertEqual(found["state"], "missing", found)
             self.assertIn(says, found["finding"])
             self.assertIn(fix, found["fix"])
 
     def test_a_driver_that_never_answers_is_a_finding(self):
-        """One that hangs in NVML is asked neither by CUDA, nor by CUPTI, nor by PyTorch, all of which would wait for it."""
+        """One that hangs in NVML is asked neither by CUDA, nor by CUPTI, nor by PyTorch, all of which would wait for
+        it.
+        """
         drivers = support.BINARY.parent / "tests/cupti/new"
         metrics = support.BINARY.parent / "src/capture/metrics/fake"
-        asks_gpus = self.write("torch.py", textwrap.dedent("""
+        asks_gpus = self.write(
+            "torch.py",
+            textwrap.dedent(
+                """
             __version__ = "2.9"
             class version: cuda = "13.0"
             class autograd: kineto_available = lambda: True
             class cuda:
                 def is_available():
                     import time; time.sleep(300)
-            """))
+            """
+            ),
+        )
         if not metrics.exists():
             raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
 
         def doctor(**hangs):
-            outcome = support.headroom("doctor", "--json", "--python", sys.executable, environment={
-                "LD_LIBRARY_PATH": f"{drivers}:{metrics}", "PYTHONPATH": str(asks_gpus.parent), **hangs})
+            outcome = support.headroom(
+                "doctor",
+                "--json",
+                "--python",
+                sys.executable,
+                environment={"LD_LIBRARY_PATH": f"{drivers}:{metrics}", "PYTHONPATH": str(asks_gpus.parent), **hangs},
+            )
             self.assertEqual(outcome.code, 0, outcome)
             return {check["name"]: check for check in outcome.json()["checks"]}
 
         with concurrent.futures.ThreadPoolExecutor() as pool:  # Each waits for its driver.
             in_nvml = pool.submit(doctor, FAKE_NVML_HANGS="opening")
             in_driver = pool.submit(doctor, FAKE_DRIVER_HANGS="1")
-        for checks, silent, unasked in ((in_nvml.result(), "nvml", ("nvidia", "cupti")),
-                                        (in_driver.result(), "nvidia", ("cupti",))):
+        for checks, silent, unasked in (
+            (in_nvml.result(), "nvml", ("nvidia", "cupti")),
+            (in_driver.result(), "nvidia", ("cupti",)),
+        ):
             self.assertIn("does not answer within", checks[silent]["finding"])
             for name in unasked:
                 self.assertRegex(checks[name]["finding"], "not asked, as (NVML|cuInit) does not answer")
@@ -644,8 +809,9 @@ class Doctor(support.ProgramTest):
         self.assertEqual(in_driver.result()["nvml"]["finding"], "4 GPUs answer")
 
     def test_a_switch_in_the_environment_is_named(self):
-        checks = support.headroom("doctor", "--json", environment={
-            "HEADROOM": "0", "CUDA_INJECTION64_PATH": "/opt/other/tool.so"}).json()["checks"]
+        checks = support.headroom(
+            "doctor", "--json", environment={"HEADROOM": "0", "CUDA_INJECTION64_PATH": "/opt/other/tool.so"}
+        ).json()["checks"]
         found = {check["name"]: check for check in checks}
         self.assertEqual(found["timers"]["fix"], "unset HEADROOM")
         self.assertIn("/opt/other/tool.so", found["injection"]["finding"])

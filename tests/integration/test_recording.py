@@ -54,7 +54,7 @@ class SecondDecoder(support.ProgramTest):
             self.assertEqual(decoded(trace[:end]), "".join(self.packets(text)[:packets]))
             with tempfile.TemporaryDirectory() as folder:
                 path = pathlib.Path(folder) / "cut.pftrace"
-                path.write_bytes(trace[:end + 3])
+                path.write_bytes(trace[: end + 3])
                 report = support.headroom("report", path, "--json").json()
             codes = [issue["code"] for issue in report["health"]["issues"]]
             self.assertIn("truncated", codes)
@@ -69,7 +69,7 @@ class SecondDecoder(support.ProgramTest):
         for _ in range(count):
             at, length, shift = at + 1, 0, 0
             while True:
-                length |= (trace[at] & 0x7f) << shift
+                length |= (trace[at] & 0x7F) << shift
                 shift += 7
                 at += 1
                 if trace[at - 1] < 0x80:

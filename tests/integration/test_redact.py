@@ -1,4 +1,6 @@
-"""`headroom redact`: planted secrets are gone in every form, the report says the same, and what fails leaves nothing."""
+"""`headroom redact`: planted secrets are gone in every form, the report says the same, and what fails leaves
+nothing.
+"""
 import base64
 import gzip
 import json
@@ -16,49 +18,185 @@ import export as nsight_export  # noqa: E402
 import output as rocprof_output  # noqa: E402
 
 SAMPLES = support.ROOT / "data/samples"
-SECRETS = ["Bluebird", "grace", "quokkanet", "node17", "acmecorp", "hf_tOkEnXyZ", "10.20.30.40", "wandb.example.com", "ada.l", "geheimprojekt", "köln",
-           "3f2504e0-4f89", "2001:db8::7", "10-9-8-7", "geheimkernel", "fileserver", "gracebox", "acmelib", "quokkas"]
+SECRETS = [
+    "Bluebird",
+    "grace",
+    "quokkanet",
+    "node17",
+    "acmecorp",
+    "hf_tOkEnXyZ",
+    "10.20.30.40",
+    "wandb.example.com",
+    "ada.l",
+    "geheimprojekt",
+    "köln",
+    "3f2504e0-4f89",
+    "2001:db8::7",
+    "10-9-8-7",
+    "geheimkernel",
+    "fileserver",
+    "gracebox",
+    "acmelib",
+    "quokkas",
+]
 
 
 def planted():
     """A trace of two steps with secrets wherever a reader keeps text."""
+
     def host(name, ts, dur, cat="cpu_op", **args):
         return {"ph": "X", "cat": cat, "name": name, "pid": 100, "tid": 1, "ts": ts, "dur": dur, "args": args}
-    rows = [{"ph": "M", "name": "process_name", "pid": 100, "tid": 0, "ts": 0, "args": {"name": "python train.py --name geheimprojekt --token hf_tOkEnXyZ"}},
-            {"ph": "M", "name": "process_labels", "pid": 100, "tid": 0, "ts": 0, "args": {"labels": "CPU of node17.internal"}},
-            {"ph": "M", "name": "thread_name", "pid": 100, "tid": 1, "ts": 0, "args": {"name": "loader of grace"}}]
+
+    rows = [
+        {
+            "ph": "M",
+            "name": "process_name",
+            "pid": 100,
+            "tid": 0,
+            "ts": 0,
+            "args": {"name": "python train.py --name geheimprojekt --token hf_tOkEnXyZ"},
+        },
+        {
+            "ph": "M",
+            "name": "process_labels",
+            "pid": 100,
+            "tid": 0,
+            "ts": 0,
+            "args": {"labels": "CPU of node17.internal"},
+        },
+        {"ph": "M", "name": "thread_name", "pid": 100, "tid": 1, "ts": 0, "args": {"name": "loader of grace"}},
+    ]
     for step in range(2):
         t = 1000.5 + 1000 * step
-        rows += [host(f"ProfilerStep#{step}", t, 900, "user_annotation"),
-                 host("/home/grace/Secret Models/quokkanet.py(12): forward", t + 1, 800, "python_function", **{"Python id": 10 + step}),
-                 host("C:\\Users\\grace\\x\\run.py(3): <module>", t + 1.5, 790, "python_function", **{"Python id": 20 + step}),
-                 host("nn.Module: BluebirdAttention_0", t + 2, 700, "python_function", **{"Python id": 30 + step}),
-                 host("aten::mm", t + 3, 100, **{"External id": 7 + step, "Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "owner": "ada.l@acmecorp.com",
-                                                "note": "köln", "customer": 4711}),
-                 host("acmecorp::fused_bluebird", t + 200, 50), host("read file:///data/acmecorp/a.bin", t + 300, 10, "user_annotation"),
-                 host("on GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301 by 2001:db8::7 and ip-10-9-8-7", t + 330, 5, "user_annotation"),
-                 host("cfg " + base64.b64encode(b"{quokkanet}").decode() + r" of \u0071uokka%6eet", t + 335, 3, "user_annotation"),
-                 host(r"open \\fileserver\share\x1", t + 338, 1, "grace_ops"),
-                 host("aten::add", t + 350, 10, **{"kernel_file": "/data/acmecorp/k.py", "Process Group Name": "group of grace"}),
-                 {"ph": "X", "cat": "cpu_op", "name": "aten::sub", "pid": "gracebox", "tid": "main of ada.l", "ts": t + 1, "dur": 5},
-                 {"ph": "C", "name": "load", "unit": "quokkas", "pid": 100, "tid": 1, "ts": t + 510, "args": {"value": 2}},
-                 {"ph": "i", "cat": "headroom", "name": "note", "pid": 100, "tid": 1, "ts": t + 520, "args": {"quokkanet_errors": 3, "dropped": 1}},
-                 {"ph": "X", "cat": "kernel", "name": "_ZN2at6native12geheimkernelILi128EEEvPf", "pid": 0, "tid": 7, "ts": t + 450, "dur": 20,
-                  "args": {"correlation": 1 + step, "device": 0, "stream": 7}},
-                 host("fetch https://wandb.example.com/runs/1", t + 320, 10, "user_annotation"), host("ssh 10.20.30.40", t + 340, 10, "user_annotation"),
-                 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 1, "ts": t + 10, "dur": 5, "args": {"correlation": 1 + step}},
-                 {"ph": "X", "cat": "kernel", "name": "void acmecorp::bluebird_softmax_kernel<float>(float*)", "pid": 0, "tid": 7, "ts": t + 30, "dur": 400,
-                  "args": {"correlation": 1 + step, "device": 0, "stream": 7, "grid": [1, 1, 1], "block": [32, 1, 1]}},
-                 {"ph": "i", "cat": "mark", "name": "geheimprojekt begins", "pid": 100, "tid": 1, "ts": t + 400, "args": {"host": "node17"}},
-                 {"ph": "C", "name": "bluebird loss", "pid": 100, "tid": 1, "ts": t + 500, "args": {"quokkanet": 1.5}}]
-    return {"schemaVersion": 1, "trace_name": "/home/grace/t.json", "hostname": "node17", "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}],
-            "distributedInfo": {"rank": 0, "world_size": 1, "master_addr": "10.20.30.40"}, "headroom_versions": {"acmelib": "1.0+acmecorp", "cudnn": "9.1.0.70"}, "traceEvents": rows}
+        rows += [
+            host(f"ProfilerStep#{step}", t, 900, "user_annotation"),
+            host(
+                "/home/grace/Secret Models/quokkanet.py(12): forward",
+                t + 1,
+                800,
+                "python_function",
+                **{"Python id": 10 + step},
+            ),
+            host(
+                "C:\\Users\\grace\\x\\run.py(3): <module>", t + 1.5, 790, "python_function", **{"Python id": 20 + step}
+            ),
+            host("nn.Module: BluebirdAttention_0", t + 2, 700, "python_function", **{"Python id": 30 + step}),
+            host(
+                "aten::mm",
+                t + 3,
+                100,
+                **{
+                    "External id": 7 + step,
+                    "Input Dims": [[64, 64], [64, 64]],
+                    "Input type": ["float", "float"],
+                    "owner": "ada.l@acmecorp.com",
+                    "note": "köln",
+                    "customer": 4711,
+                },
+            ),
+            host("acmecorp::fused_bluebird", t + 200, 50),
+            host("read file:///data/acmecorp/a.bin", t + 300, 10, "user_annotation"),
+            host(
+                "on GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301 by 2001:db8::7 and ip-10-9-8-7",
+                t + 330,
+                5,
+                "user_annotation",
+            ),
+            host(
+                "cfg " + base64.b64encode(b"{quokkanet}").decode() + r" of \u0071uokka%6eet",
+                t + 335,
+                3,
+                "user_annotation",
+            ),
+            host(r"open \\fileserver\share\x1", t + 338, 1, "grace_ops"),
+            host(
+                "aten::add",
+                t + 350,
+                10,
+                **{"kernel_file": "/data/acmecorp/k.py", "Process Group Name": "group of grace"},
+            ),
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": "aten::sub",
+                "pid": "gracebox",
+                "tid": "main of ada.l",
+                "ts": t + 1,
+                "dur": 5,
+            },
+            {"ph": "C", "name": "load", "unit": "quokkas", "pid": 100, "tid": 1, "ts": t + 510, "args": {"value": 2}},
+            {
+                "ph": "i",
+                "cat": "headroom",
+                "name": "note",
+                "pid": 100,
+                "tid": 1,
+                "ts": t + 520,
+                "args": {"quokkanet_errors": 3, "dropped": 1},
+            },
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "_ZN2at6native12geheimkernelILi128EEEvPf",
+                "pid": 0,
+                "tid": 7,
+                "ts": t + 450,
+                "dur": 20,
+                "args": {"correlation": 1 + step, "device": 0, "stream": 7},
+            },
+            host("fetch https://wandb.example.com/runs/1", t + 320, 10, "user_annotation"),
+            host("ssh 10.20.30.40", t + 340, 10, "user_annotation"),
+            {
+                "ph": "X",
+                "cat": "cuda_runtime",
+                "name": "cudaLaunchKernel",
+                "pid": 100,
+                "tid": 1,
+                "ts": t + 10,
+                "dur": 5,
+                "args": {"correlation": 1 + step},
+            },
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "void acmecorp::bluebird_softmax_kernel<float>(float*)",
+                "pid": 0,
+                "tid": 7,
+                "ts": t + 30,
+                "dur": 400,
+                "args": {"correlation": 1 + step, "device": 0, "stream": 7, "grid": [1, 1, 1], "block": [32, 1, 1]},
+            },
+            {
+                "ph": "i",
+                "cat": "mark",
+                "name": "geheimprojekt begins",
+                "pid": 100,
+                "tid": 1,
+                "ts": t + 400,
+                "args": {"host": "node17"},
+            },
+            {"ph": "C", "name": "bluebird loss", "pid": 100, "tid": 1, "ts": t + 500, "args": {"quokkanet": 1.5}},
+        ]
+    return {
+        "schemaVersion": 1,
+        "trace_name": "/home/grace/t.json",
+        "hostname": "node17",
+        "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}],
+        "distributedInfo": {"rank": 0, "world_size": 1, "master_addr": "10.20.30.40"},
+        "headroom_versions": {"acmelib": "1.0+acmecorp", "cudnn": "9.1.0.70"},
+        "traceEvents": rows,
+    }
 
 
 def forms(secret):
     """How a secret may stand in a file; each in lower case but for base64."""
     data = secret.encode()
-    yield from (data.lower(), json.dumps(secret)[1:-1].encode().lower(), urllib.parse.quote(secret).encode().lower(), secret.lower().encode("utf-16-le"))
+    yield from (
+        data.lower(),
+        json.dumps(secret)[1:-1].encode().lower(),
+        urllib.parse.quote(secret).encode().lower(),
+        secret.lower().encode("utf-16-le"),
+    )
     if len(data) > 5:
         yield data.hex().encode()
 
@@ -87,7 +225,7 @@ class Redact(support.ProgramTest):
             for form in forms(secret):
                 self.assertNotIn(form, lower, (secret, form))
             for shift in range(3):
-                core = base64.b64encode(b"\0" * shift + secret.encode())[4 if shift else 0:-4]
+                core = base64.b64encode(b"\0" * shift + secret.encode())[4 if shift else 0 : -4]
                 self.assertTrue(len(core) < 6 or core not in data, (secret, core))
 
     def test_planted_secrets_are_gone(self):
@@ -103,7 +241,9 @@ class Redact(support.ProgramTest):
                 want, got = (self.report(path, "--no-local-state") for path in (trace, copy))
                 for key in ("gpu_time", "idle", "step_breakdown", "efficiency", "classes"):
                     self.assertEqual(want[key], got[key], key)
-                self.assertEqual([row["wall_ms"] for row in want["steps"]["list"]], [row["wall_ms"] for row in got["steps"]["list"]])
+                self.assertEqual(
+                    [row["wall_ms"] for row in want["steps"]["list"]], [row["wall_ms"] for row in got["steps"]["list"]]
+                )
                 self.assertIn("aten::mm", {row["name"] for row in got["operators"]})
                 self.assertEqual([row["class"] for row in want["kernels"]], [row["class"] for row in got["kernels"]])
 
@@ -119,30 +259,55 @@ class Redact(support.ProgramTest):
                 self.assertTrue(any(saves[0]) or "loader" in sample, saves)
 
     def test_real_traces(self):
-        for trace in sorted(support.data_file("public-traces/README.md").parent.glob("hta__*trace*.json.gz" if not support.FULL else "*.json.gz")):
+        for trace in sorted(
+            support.data_file("public-traces/README.md").parent.glob(
+                "hta__*trace*.json.gz" if not support.FULL else "*.json.gz"
+            )
+        ):
             with self.subTest(trace.name):
                 self.redact(trace)
 
     def every_format(self):
-        """A small trace of each format that is read, by name; of rocprofv3 also with the operators of a trace of PyTorch."""
-        golden = {name: support.ROOT / "tests/golden" / name / file for name, file in
-                  (("gpu-bound", "trace.json"), ("amd-stream-0", "trace.json"), ("no-gpu", "trace.json"), ("bare-array-of-pytorch-1.13", "trace.json"),
-                   ("plain-chrome-spans", "trace.json"), ("recording", "trace.pftrace"))}
+        """A small trace of each format that is read, by name; of rocprofv3 also with the operators of a trace of
+        PyTorch.
+        """
+        golden = {
+            name: support.ROOT / "tests/golden" / name / file
+            for name, file in (
+                ("gpu-bound", "trace.json"),
+                ("amd-stream-0", "trace.json"),
+                ("no-gpu", "trace.json"),
+                ("bare-array-of-pytorch-1.13", "trace.json"),
+                ("plain-chrome-spans", "trace.json"),
+                ("recording", "trace.pftrace"),
+            )
+        }
         kineto = json.loads((support.ROOT / "tests/golden/layers-with-backward/trace.json").read_text())
-        traces = {**golden, "memory-snapshot": self.write("made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot()))}
+        traces = {
+            **golden,
+            "memory-snapshot": self.write(
+                "made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot())
+            ),
+        }
         for how, job in (("drawn", rocprof_output.drawn()), ("kineto", rocprof_output.from_kineto(kineto))):
             for form in rocprof_output.FORMS if how == "drawn" else ("6.4",):
                 stem = f"rocprofv3-{how}-{form}"
                 traces[f"{stem}-json"] = rocprof_output.write_json(self.scratch / f"{stem}.json", job, form=form)
-                traces[f"{stem}-pftrace"] = rocprof_output.write_pftrace(self.scratch / f"{stem}.pftrace", job, form=form)
+                traces[f"{stem}-pftrace"] = rocprof_output.write_pftrace(
+                    self.scratch / f"{stem}.pftrace", job, form=form
+                )
         traces["nsight"] = nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5")
         planes = test_xplane.training()
         traces["xplane"] = self.write("job.xplane.pb", xplane.write(planes))
-        traces["jax-chrome"] = self.write("job.trace.json.gz", gzip.compress(json.dumps(xplane.trace_json(planes)).encode()))
+        traces["jax-chrome"] = self.write(
+            "job.trace.json.gz", gzip.compress(json.dumps(xplane.trace_json(planes)).encode())
+        )
         return traces
 
     def test_every_format(self):
-        """What readers give events themselves, categories above all, is public: else the copy says something else than the trace."""
+        """What readers give events themselves, categories above all, is public: else the copy says something else than
+        the trace.
+        """
         for name, trace in self.every_format().items():
             with self.subTest(name):
                 for copy in ("share.json.gz", "share.pftrace"):
@@ -177,10 +342,31 @@ class Redact(support.ProgramTest):
         self.assertNotIn("magic", text)
 
     def test_patterns(self):
-        """What an expression matches goes wherever it stands: in public words, in paths, in arguments and across what would be replaced apart."""
+        """What an expression matches goes wherever it stands: in public words, in paths, in arguments and across what
+        would be replaced apart.
+        """
         name = "forward of JIRA-1234 in JIRA-77"
-        rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 1.5, "dur": 2, "args": {"Process Group Name": "g JIRA-9", "Rank": 1234}},
-                {"ph": "X", "cat": "python_function", "name": "/x/site-packages/torch/JIRA-5.py(3): run 99887766", "pid": 1, "tid": 1, "ts": 5.5, "dur": 2}]
+        rows = [
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": name,
+                "pid": 1,
+                "tid": 1,
+                "ts": 1.5,
+                "dur": 2,
+                "args": {"Process Group Name": "g JIRA-9", "Rank": 1234},
+            },
+            {
+                "ph": "X",
+                "cat": "python_function",
+                "name": "/x/site-packages/torch/JIRA-5.py(3): run 99887766",
+                "pid": 1,
+                "tid": 1,
+                "ts": 5.5,
+                "dur": 2,
+            },
+        ]
         trace = self.write("t.json", json.dumps({"traceEvents": rows}))
         text = self.content(self.redact(trace, "--pattern", "JIRA-[0-9]+", "--pattern", "[0-9]{6,}")[0]).decode()
         self.assertNotIn("JIRA", text)
@@ -195,29 +381,68 @@ class Redact(support.ProgramTest):
             self.assert_refused(support.headroom("redact", trace, "-o", out, "--pattern", pattern), 2, "--pattern")
         # What a report is made of: it says where it would differ.
         steps = self.write("planted.json", json.dumps(planted()))
-        self.assert_refused(support.headroom("redact", steps, "-o", out, "--pattern", "Profiler[A-Z]"), 4, "the report says something else")
+        self.assert_refused(
+            support.headroom("redact", steps, "-o", out, "--pattern", "Profiler[A-Z]"),
+            4,
+            "the report says something else",
+        )
         self.assertFalse(out.exists())
 
     def test_words_that_were_asked_for_are_looked_for_everywhere(self):
-        """Public words are no exception to their owner's wish: where they cannot be removed, nothing is written, and the message says what to do."""
+        """Public words are no exception to their owner's wish: where they cannot be removed, nothing is written, and
+        the message says what to do.
+        """
         trace = self.write("planted.json", json.dumps(planted()))
-        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "x.json", "--word", "traceEvents"), 4,
-                            "'traceevents' stands outside the texts of the trace (plain", "FILE.pftrace")
+        self.assert_refused(
+            support.headroom("redact", trace, "-o", self.scratch / "x.json", "--word", "traceEvents"),
+            4,
+            "'traceevents' stands outside the texts of the trace (plain",
+            "FILE.pftrace",
+        )
         self.redact(trace, "--word", "traceEvents", name="share.pftrace")
 
     def test_words_that_frameworks_write_are_spared(self):
         """`max` is a login and an operator: what analyses know an event by stays, all else goes."""
         rows = planted()
         rows["traceEvents"] += [
-            {"ph": "X", "cat": "cpu_op", "name": "aten::max_pool2d", "pid": 100, "tid": 1, "ts": 2900, "dur": 2, "args": {"Input type": ["float", "user"]}},
-            {"ph": "X", "cat": "python_function", "name": "nn.Module: MaxForward_0", "pid": 100, "tid": 1, "ts": 2910, "dur": 2},
-            {"ph": "X", "cat": "user_annotation", "name": "data of max, user Max at step_max", "pid": 100, "tid": 1, "ts": 2920, "dur": 2}]
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": "aten::max_pool2d",
+                "pid": 100,
+                "tid": 1,
+                "ts": 2900,
+                "dur": 2,
+                "args": {"Input type": ["float", "user"]},
+            },
+            {
+                "ph": "X",
+                "cat": "python_function",
+                "name": "nn.Module: MaxForward_0",
+                "pid": 100,
+                "tid": 1,
+                "ts": 2910,
+                "dur": 2,
+            },
+            {
+                "ph": "X",
+                "cat": "user_annotation",
+                "name": "data of max, user Max at step_max",
+                "pid": 100,
+                "tid": 1,
+                "ts": 2920,
+                "dur": 2,
+            },
+        ]
         trace = self.write("t.json", json.dumps(rows))
         for word in ("max", "user", "data", "forward", "step", "float", "events", "version"):
             for name in ("share.json", "share.pftrace"):
                 with self.subTest(word, name=name):
                     copy, _ = self.redact(trace, "--word", word, name=name)
-                    names = {name for name, in self.rows(copy, "select distinct name from host_events where kind <> 'operator'")}
+                    names = {
+                        name
+                        for name, in self.rows(copy, "select distinct name from host_events where kind <> 'operator'")
+                    }
                     self.assertIn("aten::max_pool2d", self.content(copy).decode(errors="replace"))
                     left = {name for name in names if word in name.lower()}
                     self.assertLessEqual(left, {"ProfilerStep#0", "ProfilerStep#1"} if word == "step" else set())
@@ -225,10 +450,31 @@ class Redact(support.ProgramTest):
     def test_words_are_judged_one_by_one(self):
         """A public word that is needed lets no other stay, and rules of kernels judge kernels alone."""
         names = ["gemm for max", "softmax of max", "step.run for max", "loader.batch max 3"]
-        rows = [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2} for i, name in enumerate(names)]
-        rows += [{"ph": "X", "cat": "cpu_op", "name": "max::train_step", "pid": 1, "tid": 1, "ts": 90, "dur": 2},
-                 {"ph": "X", "cat": "kernel", "name": "max_gemm_kernel", "pid": 0, "tid": 7, "ts": 95, "dur": 2, "args": {"device": 0, "stream": 7}}]
-        copy, _ = self.redact(self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), "--word", "max", "--word", "gemm", name="share.json")
+        rows = [
+            {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
+            for i, name in enumerate(names)
+        ]
+        rows += [
+            {"ph": "X", "cat": "cpu_op", "name": "max::train_step", "pid": 1, "tid": 1, "ts": 90, "dur": 2},
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "max_gemm_kernel",
+                "pid": 0,
+                "tid": 7,
+                "ts": 95,
+                "dur": 2,
+                "args": {"device": 0, "stream": 7},
+            },
+        ]
+        copy, _ = self.redact(
+            self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})),
+            "--word",
+            "max",
+            "--word",
+            "gemm",
+            name="share.json",
+        )
         left = [event["name"] for event in json.loads(self.content(copy))["traceEvents"] if event["ph"] == "X"]
         self.assertEqual([name for name in left if "max" in name], [])
         self.assertEqual([name for name in left if "gemm" in name], ["wordb_gemm_kernel"])
@@ -236,9 +482,25 @@ class Redact(support.ProgramTest):
     def test_what_is_public_goes_in_its_place_only(self):
         """What stands behind `token` may be a number of the trace, or an operator."""
         names = ["ms per token: 1010.25", "token: aten::mm", "on node0042", "node0042_train"]
-        rows = [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2} for i, name in enumerate(names)]
-        rows += [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1010.25, "dur": 2, "args": {"kind": "password: train1234 on node0042"}}]
-        copy, _ = self.redact(self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), name="share.json")
+        rows = [
+            {"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
+            for i, name in enumerate(names)
+        ]
+        rows += [
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": "aten::mm",
+                "pid": 1,
+                "tid": 1,
+                "ts": 1010.25,
+                "dur": 2,
+                "args": {"kind": "password: train1234 on node0042"},
+            }
+        ]
+        copy, _ = self.redact(
+            self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), name="share.json"
+        )
         left = [event["name"] for event in json.loads(self.content(copy))["traceEvents"] if event["ph"] == "X"]
         self.assertEqual(left, ["ms per token: 1010.25", "token: keya", "on hosta", "hosta_train", "aten::mm"])
         self.assert_gone(copy, ["node0042", "train1234"])
@@ -251,21 +513,52 @@ class Redact(support.ProgramTest):
 
     def test_machines_of_merged_traces(self):
         """`merge` writes machines behind the rank; their names may be words that frameworks use."""
-        rows = [{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "rank 0 on gpu-node-7: python train.py (12)"}},
-                {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}]
+        rows = [
+            {
+                "ph": "M",
+                "name": "process_name",
+                "pid": 1,
+                "tid": 0,
+                "args": {"name": "rank 0 on gpu-node-7: python train.py (12)"},
+            },
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2},
+        ]
         text = self.content(self.redact(self.write("t.json", json.dumps({"traceEvents": rows})))[0]).decode()
         self.assertNotIn("node-7", text)
         self.assertIn("rank 0 on host", text)
 
     def test_logins_that_are_parts_of_public_words(self):
-        rows = [{"ph": "X", "cat": "python_function", "name": "/home/ada/x.py(1): f", "pid": 1, "tid": 1, "ts": 1.5, "dur": 9},
-                {"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#Adam.step of ada", "pid": 1, "tid": 1, "ts": 2.5, "dur": 2}]
+        rows = [
+            {
+                "ph": "X",
+                "cat": "python_function",
+                "name": "/home/ada/x.py(1): f",
+                "pid": 1,
+                "tid": 1,
+                "ts": 1.5,
+                "dur": 9,
+            },
+            {
+                "ph": "X",
+                "cat": "user_annotation",
+                "name": "Optimizer.step#Adam.step of ada",
+                "pid": 1,
+                "tid": 1,
+                "ts": 2.5,
+                "dur": 2,
+            },
+        ]
         text = self.content(self.redact(self.write("t.json", json.dumps({"traceEvents": rows})))[0]).decode()
         self.assertIn("#Adam.step of usera", text)
 
     def test_the_lists_of_words_say_what_their_sources_do(self):
         python = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
-        tool = [support.ROOT / "tools/public_words", "--check", "--python", python if os.path.exists(python) else sys.executable]
+        tool = [
+            support.ROOT / "tools/public_words",
+            "--check",
+            "--python",
+            python if os.path.exists(python) else sys.executable,
+        ]
         outcome = support.run(tool, seconds=300, environment={"HEADROOM_DATA": str(support.DATA)})
         self.assertEqual(outcome.code, 0, outcome)
         outcome = support.run([*tool, "poems"], seconds=300)
@@ -278,7 +571,9 @@ class Redact(support.ProgramTest):
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
         rows = {row["original"]: row["token"] for row in json.loads(path.read_text())["replaced"]}
         self.assertIn(rows["Bluebird"] + "Attention_0", self.content(copy).decode())
-        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "b.json", "--map", path), 2, "there is such a file")
+        self.assert_refused(
+            support.headroom("redact", trace, "-o", self.scratch / "b.json", "--map", path), 2, "there is such a file"
+        )
         originals = {row["original"] for row in json.loads(path.read_text())["replaced"] if row["kind"] == "arguments"}
         self.assertLessEqual({"owner", "customer", " train.py --name geheimprojekt --token hf_tOkEnXyZ"}, originals)
         self.assertIn("quokkanet", {row["original"] for row in json.loads(path.read_text())["replaced"]})
@@ -288,7 +583,11 @@ class Redact(support.ProgramTest):
         (self.scratch / "link.json").symlink_to("m.json")
         (self.scratch / "here").symlink_to(".")
         for copy in ("m.json", "link.json", "here/m.json", "./here/link.json"):
-            self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / copy, "--map", self.scratch / "m.json"), 2, "where the copy goes")
+            self.assert_refused(
+                support.headroom("redact", trace, "-o", self.scratch / copy, "--map", self.scratch / "m.json"),
+                2,
+                "where the copy goes",
+            )
         self.assertFalse((self.scratch / "m.json").exists())
 
     def test_arguments_alone(self):
@@ -304,13 +603,46 @@ class Redact(support.ProgramTest):
         self.assertIn("dropped for its place", said)
 
     def test_addresses_in_words(self):
-        names = ["ip-10-0-12-34.bluebird.corp", "x3f2504e0.10.0.0.7", "mac-00-1a-2b-3c-4d-5f", "rank0_fe80::dead:beef", "layer_/attention/dot",
-                 "192.168.1.17_rank0", "worker_10.0.0.1", "v10.0.0.2", "eth0/10.23.4.5", "x/00:1a:2b:3c:4d:5e", "user/bob.smith@acme.com", "run_/home/grace/x",
-                 "cache_/home/data/train"]
-        rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2} for i, name in enumerate(names)]
-        copy, _ = self.redact(self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), "--remove", "paths,hosts,users")
-        self.assert_gone(copy, ["192.168.1.17", "10.0.0.1", "10.0.0.2", "10.23.4.5", "00:1a:2b:3c:4d:5e", "bob.smith", "acme.com", "/home/grace", "/home/data", "bluebird",
-                                "10.0.0.7", "00-1a-2b-3c", "dead:beef"])
+        names = [
+            "ip-10-0-12-34.bluebird.corp",
+            "x3f2504e0.10.0.0.7",
+            "mac-00-1a-2b-3c-4d-5f",
+            "rank0_fe80::dead:beef",
+            "layer_/attention/dot",
+            "192.168.1.17_rank0",
+            "worker_10.0.0.1",
+            "v10.0.0.2",
+            "eth0/10.23.4.5",
+            "x/00:1a:2b:3c:4d:5e",
+            "user/bob.smith@acme.com",
+            "run_/home/grace/x",
+            "cache_/home/data/train",
+        ]
+        rows = [
+            {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
+            for i, name in enumerate(names)
+        ]
+        copy, _ = self.redact(
+            self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), "--remove", "paths,hosts,users"
+        )
+        self.assert_gone(
+            copy,
+            [
+                "192.168.1.17",
+                "10.0.0.1",
+                "10.0.0.2",
+                "10.23.4.5",
+                "00:1a:2b:3c:4d:5e",
+                "bob.smith",
+                "acme.com",
+                "/home/grace",
+                "/home/data",
+                "bluebird",
+                "10.0.0.7",
+                "00-1a-2b-3c",
+                "dead:beef",
+            ],
+        )
         names = [event["name"] for event in json.loads(self.content(copy))["traceEvents"] if event["ph"] == "X"]
         self.assertEqual(names[0], "hosta")
         self.assertEqual(names[4], "layer_/attention/dot")
@@ -319,7 +651,9 @@ class Redact(support.ProgramTest):
     def test_versions_stay(self):
         trace = planted()
         trace["headroom_versions"] = {"tensorrt": "8.9.2.26-1+cuda12.1", "cudnn": "9.1.0.70"}
-        trace["traceEvents"].append({"ph": "X", "cat": "cpu_op", "name": "with 9.1.0.70 at 10.1.1.1", "pid": 1, "tid": 1, "ts": 900, "dur": 2})
+        trace["traceEvents"].append(
+            {"ph": "X", "cat": "cpu_op", "name": "with 9.1.0.70 at 10.1.1.1", "pid": 1, "tid": 1, "ts": 900, "dur": 2}
+        )
         copy, _ = self.redact(self.write("t.json", json.dumps(trace)), "--remove", "hosts")
         text = self.content(copy).decode()
         self.assertIn("8.9.2.26-1+cuda12.1", text)
@@ -333,14 +667,19 @@ class Redact(support.ProgramTest):
 
     def test_no_labels_where_there_were_none(self):
         rows = [{"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": "python"}}]
-        rows += [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": tid, "ts": 1.5, "dur": 2} for tid in (1, 3, 2)]
+        rows += [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": tid, "ts": 1.5, "dur": 2}
+            for tid in (1, 3, 2)
+        ]
         copy, _ = self.redact(self.write("t.json", json.dumps({"traceEvents": rows})), name="share.json")
         self.assertNotIn("process_labels", self.content(copy).decode())
         self.assertEqual([tid for tid, in self.rows(copy, "select tid from threads")], ["1", "3", "2"])
 
     def test_one_text_one_token(self):
-        rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
-                for i, name in enumerate(("qqfoo", "namea", "qqbar", "qqfoo", "nameb"))]
+        rows = [
+            {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
+            for i, name in enumerate(("qqfoo", "namea", "qqbar", "qqfoo", "nameb"))
+        ]
         copy, _ = self.redact(self.write("t.json", json.dumps({"traceEvents": rows})), name="share.json")
         names = [row["name"] for row in json.loads(self.content(copy))["traceEvents"] if row["ph"] == "X"]
         self.assertEqual(len(set(names)), 4)
@@ -352,13 +691,21 @@ class Redact(support.ProgramTest):
         out = self.scratch / "x.json"
         self.assert_refused(support.headroom("redact", trace, "-o", trace), 2, "name another")
         self.assert_refused(support.headroom("redact", trace, "-o", "-"), 2, "-o -")
-        self.assert_refused(support.headroom("redact", trace, "-o", out, "--remove", "money"), 2, "none of paths, hosts, users, arguments, names")
+        self.assert_refused(
+            support.headroom("redact", trace, "-o", out, "--remove", "money"),
+            2,
+            "none of paths, hosts, users, arguments, names",
+        )
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "x"), 2, "two letters")
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--json", "-q"), 2, "--quiet")
         self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "none/x.json"), 4, "none")
         # A step's own word: without it there are no steps.
-        self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"), 4,
-                            "'ProfilerStep' was asked for and is part of 'ProfilerStep#0'", "leave that --word or --pattern out")
+        self.assert_refused(
+            support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"),
+            4,
+            "'ProfilerStep' was asked for and is part of 'ProfilerStep#0'",
+            "leave that --word or --pattern out",
+        )
         self.assertEqual(sorted(path.name for path in self.scratch.iterdir()), ["planted.json"])
 
     def test_what_is_there(self):
@@ -378,4 +725,7 @@ class Redact(support.ProgramTest):
         self.assertTrue(link.is_symlink())
         self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
         self.assert_gone(target, SECRETS)
-        self.assertEqual(sorted(path.name for path in self.scratch.rglob("*")), ["link.json", "pipe", "planted.json", "real.json", "shared"])
+        self.assertEqual(
+            sorted(path.name for path in self.scratch.rglob("*")),
+            ["link.json", "pipe", "planted.json", "real.json", "shared"],
+        )

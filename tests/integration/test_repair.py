@@ -1,4 +1,6 @@
-"""`headroom repair`: a copy that any strict reader takes, that holds what was read, and that goes on telling what was lost."""
+"""`headroom repair`: a copy that any strict reader takes, that holds what was read, and that goes on telling what was
+lost.
+"""
 import gzip
 import json
 
@@ -7,7 +9,16 @@ from integration import stores, support
 
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 GOLDEN = support.GOLDEN / "communication-exposed-and-hidden/trace.json"
-MENDED = {"unclosed", "trailing-garbage", "repaired-event", "duplicate-event", "unmatched-end", "out-of-order", "nanosecond-stamps", "zero-time-events"}
+MENDED = {
+    "unclosed",
+    "trailing-garbage",
+    "repaired-event",
+    "duplicate-event",
+    "unmatched-end",
+    "out-of-order",
+    "nanosecond-stamps",
+    "zero-time-events",
+}
 
 
 def event(name, ts, dur, **more):
@@ -32,14 +43,18 @@ class Repair(support.ProgramTest):
         return self.report(trace, "--no-local-state")["health"]
 
     def check(self, trace, name):
-        """Of a damaged trace: the copy has its rows, and its health but for what was mended; a copy of the copy mends nothing."""
+        """Of a damaged trace: the copy has its rows, and its health but for what was mended; a copy of the copy mends
+        nothing.
+        """
         copy, said = self.repair(trace, name)
         want, got = self.health(trace), self.health(copy)
         left = {code: row for code, row in members(want["issues"]).items() if code not in MENDED}
         self.assertEqual(members(got["issues"]), left)
         self.assertEqual(set(members(said["mended"])), set(members(want["issues"])) & MENDED)
         self.assertLessEqual(set(members(said["remaining"])), set(left))
-        self.assertEqual(stores.differences(stores.tables(trace, self.scratch / "a"), stores.tables(copy, self.scratch / "b")), [])
+        self.assertEqual(
+            stores.differences(stores.tables(trace, self.scratch / "a"), stores.tables(copy, self.scratch / "b")), []
+        )
         again = self.repair(copy, "again-" + name)[1]
         self.assertEqual(again["mended"], [])
         self.assertEqual(members(again["remaining"]), members(said["remaining"]))
@@ -55,17 +70,37 @@ class Repair(support.ProgramTest):
             "garbage behind": (array(*text) + b"\nlog line", {"trailing-garbage"}, {}),
             "quotes": (array(text[0], text[1].replace("relu", 're"l"u')), {"repaired-event"}, {}),
             "order": (array(*text[::-1]), {"out-of-order"}, {}),
-            "twice": (array(*2 * [json.dumps(event("a", 1, 1, args={"External id": 7}))], *text), {"duplicate-event"}, {}),
+            "twice": (
+                array(*2 * [json.dumps(event("a", 1, 1, args={"External id": 7}))], *text),
+                {"duplicate-event"},
+                {},
+            ),
             "end alone": (array(*text, json.dumps({"ph": "E", "pid": 1, "tid": 1, "ts": 40})), {"unmatched-end"}, {}),
             "cut": (array(*text)[:-30], {}, {"truncated"}),
             "no time": (array(*text, json.dumps(event("a", None, 1))), {}, {"bad-time"}),
             "negative": (array(*text, json.dumps(event("a", 50, -1))), {}, {"negative-duration"}),
-            "no duration": (array(*text, '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 50}'), {}, {"missing-duration"}),
-            "never ends": (array(*text, json.dumps({"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 40})), {}, {"unfinished-span"}),
+            "no duration": (
+                array(*text, '{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 50}'),
+                {},
+                {"missing-duration"},
+            ),
+            "never ends": (
+                array(*text, json.dumps({"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 40})),
+                {},
+                {"unfinished-span"},
+            ),
             "lost": (array(*text, '{"ph": "X", "ts": }', json.dumps(event("a", 90, 1))), {}, {"lost-event"}),
             "no event": (array(*text, "5"), {}, {"not-an-event"}),
-            "no name": (array(*text, '{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 50, "dur": 1}'), {}, {"missing-name"}),
-            "arguments": (array(*text, json.dumps(event("a", 50, 1, args={"Input Dims": [[8, 4]], "x": 1})).replace("8,", "8`")), {}, {"bad-argument"}),
+            "no name": (
+                array(*text, '{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 50, "dur": 1}'),
+                {},
+                {"missing-name"},
+            ),
+            "arguments": (
+                array(*text, json.dumps(event("a", 50, 1, args={"Input Dims": [[8, 4]], "x": 1})).replace("8,", "8`")),
+                {},
+                {"bad-argument"},
+            ),
             "NaN": (array(*text, json.dumps(event("a", 50, 1, args={"loss": float("nan")}))), {}, {"bad-argument"}),
         }
         for what, (data, mended, remaining) in cases.items():
@@ -83,7 +118,9 @@ class Repair(support.ProgramTest):
         whole = GOLDEN.read_bytes()
         broken = 0
         for maker in ("cuts", "flips", "gzip_cuts"):
-            for number, (_, data, _) in enumerate(damage.sample(damage.MAKERS[maker](whole), 200 if support.FULL else 12)):
+            for number, (_, data, _) in enumerate(
+                damage.sample(damage.MAKERS[maker](whole), 200 if support.FULL else 12)
+            ):
                 trace = self.write("broken.json", data)
                 if support.headroom("report", "--json", trace).code != 0:
                     continue
@@ -94,7 +131,7 @@ class Repair(support.ProgramTest):
 
     def test_a_real_trace(self):
         data = gzip.decompress(SAMPLE.read_bytes())
-        trace = self.write("broken.json", data[:len(data) * 3 // 4])
+        trace = self.write("broken.json", data[: len(data) * 3 // 4])
         copy, _ = self.check(trace, "clean.pftrace")
         want, got = (self.report(path, "--no-local-state") for path in (trace, copy))
         for key in ("steps", "gpu_time", "kernels", "operators", "layers", "bottleneck", "idle", "efficiency"):
@@ -102,27 +139,49 @@ class Repair(support.ProgramTest):
 
     def test_other_copies_say_it_too(self):
         data = gzip.decompress(SAMPLE.read_bytes())
-        trace = self.write("broken.json", data[:len(data) * 3 // 4])
-        for name, arguments in {"part.json": ["slice", "--time", "0:50"], "copy.json": ["export", "--to", "chrome"],
-                                "copy.pftrace": ["export", "--to", "perfetto"]}.items():
+        trace = self.write("broken.json", data[: len(data) * 3 // 4])
+        for name, arguments in {
+            "part.json": ["slice", "--time", "0:50"],
+            "copy.json": ["export", "--to", "chrome"],
+            "copy.pftrace": ["export", "--to", "perfetto"],
+        }.items():
             copy = self.scratch / name
             outcome = support.headroom(*arguments, trace, "-o", copy)
             self.assertEqual(outcome.code, 0, outcome)
             self.assertIn("truncated", members(self.health(copy)["issues"]), name)
 
     def test_a_copy_claims_no_nonsense(self):
-        trace = self.write("hostile.json", json.dumps({"headroom_damage": {"truncated": -5, "lost-event": "many", "no-gpu": 1e300, "x": 1,
-                                                                           "bad-time": 2 ** 63, "oversized-event": 2}, "traceEvents": [event("a", 1, 1)]}))
+        trace = self.write(
+            "hostile.json",
+            json.dumps(
+                {
+                    "headroom_damage": {
+                        "truncated": -5,
+                        "lost-event": "many",
+                        "no-gpu": 1e300,
+                        "x": 1,
+                        "bad-time": 2**63,
+                        "oversized-event": 2,
+                    },
+                    "traceEvents": [event("a", 1, 1)],
+                }
+            ),
+        )
         codes = members(self.health(trace)["issues"])
         self.assertEqual(codes["oversized-event"][0], 2)
         self.assertEqual({"truncated", "lost-event", "bad-time", "x"} & set(codes), set())
 
     def test_the_list(self):
         data = GOLDEN.read_bytes()
-        outcome = support.headroom("repair", self.write("broken.json", data[:-60] + b"\x01"), "-o", self.scratch / "c.json")
+        outcome = support.headroom(
+            "repair", self.write("broken.json", data[:-60] + b"\x01"), "-o", self.scratch / "c.json"
+        )
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("Cannot be mended; the copy says so, too", outcome.text)
-        self.assertRegex(outcome.text, r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +not known therefore: steps after the cut, totals")
+        self.assertRegex(
+            outcome.text,
+            r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +not known therefore: steps after the cut, totals",
+        )
         self.assertIn("Nothing to mend.", support.headroom("repair", GOLDEN, "-o", self.scratch / "c.json").text)
         self.assertEqual(support.headroom("repair", GOLDEN, "-q", "-o", self.scratch / "c.json").text, "")
 

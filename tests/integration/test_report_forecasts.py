@@ -5,9 +5,7 @@ from integration import support
 
 SAMPLES = sorted((support.ROOT / "data/samples").glob("*.json.gz"))
 # Traces that have whole steps and GPU work, but nothing that a replay could tell, with the reason.
-KNOWN_SILENT = {
-    "tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "off by",
-}
+KNOWN_SILENT = {"tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "off by"}
 MOST_EVENTS = 24_000
 
 
@@ -33,7 +31,9 @@ class Forecasts(support.ProgramTest):
                     row = forecast["scenarios"][0]
                     self.assertTrue(row["applies"])
                     self.assertAlmostEqual(row["saves_ms"], finding["saves_ms"]["mid"], places=9)
-                    self.assertAlmostEqual(forecast["baseline"]["corrected_step_ms"], window["corrected_step_ms"]["mid"], places=9)
+                    self.assertAlmostEqual(
+                        forecast["baseline"]["corrected_step_ms"], window["corrected_step_ms"]["mid"], places=9
+                    )
         self.assertGreater(shown, len(SAMPLES))
 
     def test_no_saving_exceeds_the_step(self):
@@ -62,7 +62,9 @@ class Forecasts(support.ProgramTest):
                 self.assertGreater(report["steps"]["corrected_p50_ms"], 0)
                 self.assertLessEqual(abs(window["replay_error_pct"]), 1)
                 self.assertTrue(window["events"] <= MOST_EVENTS or window["steps"] <= 2, window)
-                self.assertTrue(window["steps"] >= 2 or len(whole) < len(report["steps"]["list"]) or len(whole) == 1, window)
+                self.assertTrue(
+                    window["steps"] >= 2 or len(whole) < len(report["steps"]["list"]) or len(whole) == 1, window
+                )
 
     def test_a_measured_step_takes_the_place_of_the_calibration(self):
         trace = support.data_file("h200/traces/bert_base_bs-1.json.gz")  # The host paces this job.
@@ -72,7 +74,9 @@ class Forecasts(support.ProgramTest):
         self.assertIn("--measured-step-ms 34", next(f["whatif"] for f in report["findings"] if f["whatif"]))
         self.assert_refused(support.headroom("report", trace, "--measured-step-ms", 3), 2, "the same job")
         self.assert_refused(support.headroom("report", trace, "--measured-step-ms", 0), 2)
-        self.assert_refused(support.headroom("report", trace, "--calibration", self.scratch / "none.toml"), 2, "none.toml")
+        self.assert_refused(
+            support.headroom("report", trace, "--calibration", self.scratch / "none.toml"), 2, "none.toml"
+        )
 
     def test_the_text_names_the_steps_that_were_replayed(self):
         text = support.headroom("report", SAMPLES[0], environment={"LC_ALL": "C.UTF-8"}).text

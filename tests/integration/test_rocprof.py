@@ -1,4 +1,5 @@
-"""What ROCm's rocprofv3 writes: its JSON and its Perfetto trace say the same of a job, and the same as PyTorch's profiler of it.
+"""What ROCm's rocprofv3 writes: its JSON and its Perfetto trace say the same of a job, and the same as PyTorch's
+profiler of it.
 
 The files are made (tests/rocprof/output.py), not recorded.
 """
@@ -54,7 +55,7 @@ class Rocprof(support.ProgramTest):
         self.assertEqual([step["index"] for step in usual["steps"]["list"]], [0, 1, 2, 3])
         self.assertEqual({row["name"]: row["count"] for row in usual["kernels"]}["void gemm<float, 128>(float*)"], 4)
         self.assertEqual({row["name"] for row in usual["operators"]}, {"aten::mm"})
-        memory, = usual["memory"]["devices"]
+        (memory,) = usual["memory"]["devices"]
         self.assertEqual((memory["device"], memory["peak_bytes"], memory["last_bytes"]), (1, 3 << 29, 1 << 29))
         self.assertNotIn("orphan-gpu-task", health(usual))
         for form in output.FORMS:
@@ -83,37 +84,91 @@ class Rocprof(support.ProgramTest):
                         self.assertEqual({**step, "start_ms": 0}, {**other, "start_ms": 0, "rank": None})
                     for key in ("gpu_time", "idle", "step_breakdown", "classes", "syncs"):
                         self.assertEqual(ours[key], rankless(theirs[key]), key)
-                    kernels = lambda report: {(row["name"], row["count"], row["total_us"]) for row in report["kernels"] if row["class"] not in ("memcpy", "memset")}
+                    kernels = lambda report: {
+                        (row["name"], row["count"], row["total_us"])
+                        for row in report["kernels"]
+                        if row["class"] not in ("memcpy", "memset")
+                    }
                     self.assertEqual(kernels(ours), kernels(theirs))
 
     def test_a_second_reading(self):
         """All of the file by a reader of a few lines, row by row."""
         path = self.json(form="7.1")
-        process, = json.loads(path.read_text())["rocprofiler-sdk-tool"]
+        (process,) = json.loads(path.read_text())["rocprofiler-sdk-tool"]
         kinds = process["strings"]["buffer_records"]
         texts = {row["key"]: row["value"] for row in process["strings"]["marker_api"]}
-        symbols = {row["kernel_id"]: row["formatted_kernel_name"] for row in process["kernel_symbols"] if "formatted_kernel_name" in row}
+        symbols = {
+            row["kernel_id"]: row["formatted_kernel_name"]
+            for row in process["kernel_symbols"]
+            if "formatted_kernel_name" in row
+        }
         agents = {row["id"]["handle"]: row["logical_node_id"] for row in process["agents"]}
         records = process["buffer_records"]
         begin = lambda row: (row["start_timestamp"], row["end_timestamp"] - row["start_timestamp"])
         name = lambda row: kinds[row["kind"]]["operations"][row["operation"]]
-        tasks = [(*begin(row), symbols[row["dispatch_info"]["kernel_id"]], row["stream_id"]["handle"], agents[row["dispatch_info"]["agent_id"]["handle"]],
-                  row["correlation_id"]["internal"], None) for row in records["kernel_dispatch"]]
-        tasks += [(*begin(row), name(row), row["stream_id"]["handle"], 1, row["correlation_id"]["internal"], row["bytes"]) for row in records["memory_copy"]]
-        self.assertEqual(sorted(tasks, key=str), sorted((tuple(row) for row in self.query(path, """
+        tasks = [
+            (
+                *begin(row),
+                symbols[row["dispatch_info"]["kernel_id"]],
+                row["stream_id"]["handle"],
+                agents[row["dispatch_info"]["agent_id"]["handle"]],
+                row["correlation_id"]["internal"],
+                None,
+            )
+            for row in records["kernel_dispatch"]
+        ]
+        tasks += [
+            (*begin(row), name(row), row["stream_id"]["handle"], 1, row["correlation_id"]["internal"], row["bytes"])
+            for row in records["memory_copy"]
+        ]
+        self.assertEqual(
+            sorted(tasks, key=str),
+            sorted(
+                (
+                    tuple(row)
+                    for row in self.query(
+                        path,
+                        """
             select t.start_ns, t.duration_ns, t.name, s.number, d.ordinal, t.correlation, t.bytes
-            from gpu_tasks t join streams s on s.id = t.stream_id join devices d on d.id = s.device_id""")), key=str))
-        calls = [(*begin(row), name(row), category, str(row["thread_id"])) for category in ("hip_api", "hsa_api", "rccl_api") for row in records[category]]
+            from gpu_tasks t join streams s on s.id = t.stream_id join devices d on d.id = s.device_id""",
+                    )
+                ),
+                key=str,
+            ),
+        )
+        calls = [
+            (*begin(row), name(row), category, str(row["thread_id"]))
+            for category in ("hip_api", "hsa_api", "rccl_api")
+            for row in records[category]
+        ]
         for row in records["marker_api"]:
             text = texts[row["correlation_id"]["internal"]]
-            calls.append((*begin(row), text.split(",")[0], "cpu_op" if text.startswith("aten::") else "step", str(row["thread_id"])))
-        self.assertEqual(sorted(calls), sorted(tuple(row) for row in self.query(path, """
-            select e.start_ns, e.duration_ns, e.name, e.category, t.tid from host_events e join threads t on t.id = e.thread_id""")))
+            calls.append(
+                (
+                    *begin(row),
+                    text.split(",")[0],
+                    "cpu_op" if text.startswith("aten::") else "step",
+                    str(row["thread_id"]),
+                )
+            )
+        self.assertEqual(
+            sorted(calls),
+            sorted(
+                tuple(row)
+                for row in self.query(
+                    path,
+                    """
+            select e.start_ns, e.duration_ns, e.name, e.category, t.tid from host_events e join threads t on t.id = e.thread_id""",
+                )
+            ),
+        )
 
     def test_an_end_far_beyond_the_trace(self):
         whole = self.report(self.json())
+
         def longer(document):
             document["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"][-1]["end_timestamp"] = 1 << 60
+
         report = self.report(self.json(change=longer))
         self.assertIn("overflowing-duration", health(report))
         self.assertLess(report["gpu_time"][0]["span_ms"], 2 * whole["gpu_time"][0]["span_ms"])
@@ -124,8 +179,11 @@ class Rocprof(support.ProgramTest):
         self.assertEqual(self.query(path, "select distinct p.pid from processes p order by 1"), [["4000"], ["9000"]])
         self.assertEqual(self.query(path, "select count(*) from gpu_tasks where launch_id is null"), [[0]])
         self.assertEqual(len(self.query(path, "select * from devices")), 1)
-        wrong = self.query(path, """select count(*) from gpu_tasks t join host_events e on e.id = t.launch_id
-                                    where t.kind = 'kernel' and e.name not like '%Launch%'""")
+        wrong = self.query(
+            path,
+            """select count(*) from gpu_tasks t join host_events e on e.id = t.launch_id
+                                    where t.kind = 'kernel' and e.name not like '%Launch%'""",
+        )
         self.assertEqual(wrong, [[0]])
 
     def test_what_was_not_collected_is_named_with_its_flag(self):
@@ -144,7 +202,12 @@ class Rocprof(support.ProgramTest):
         packed = self.scratch / "made.json.gz"
         packed.write_bytes(gzip.compress(path.read_bytes()))
         self.assertEqual(self.report(packed)["gpu_time"], expected)
-        everything = json.dumps([self.query(path, f"select * from {table}") for table in ("processes", "threads", "host_events", "gpu_tasks", "devices")])
+        everything = json.dumps(
+            [
+                self.query(path, f"select * from {table}")
+                for table in ("processes", "threads", "host_events", "gpu_tasks", "devices")
+            ]
+        )
         self.assertIn("python3", everything)
         for secret in ("hunter2", "somebody"):
             self.assertNotIn(secret, everything)
@@ -154,8 +217,12 @@ class Rocprof(support.ProgramTest):
         job.range("epoch", 500_000, 4_500_000, correlation=7001, operation="roctxRangeStartA")
         job.range("checkpoint", 2_000_000, 2_000_000, correlation=7002, operation="roctxMarkA")
         path = self.json(job)
-        self.assertEqual(self.query(path, "select t.tid from host_events e join threads t on t.id = e.thread_id where e.name = 'epoch'"),
-                         [["ROCTx start-stop ranges"]])
+        self.assertEqual(
+            self.query(
+                path, "select t.tid from host_events e join threads t on t.id = e.thread_id where e.name = 'epoch'"
+            ),
+            [["ROCTx start-stop ranges"]],
+        )
         self.assertEqual(self.query(path, "select name, time_ns from instants"), [["checkpoint", 2_000_000]])
         self.assertEqual(len(self.report(path)["steps"]["list"]), 4)
 
@@ -176,7 +243,7 @@ class Rocprof(support.ProgramTest):
         for number in range(60):
             data = bytearray(whole)
             if number % 3 == 0:
-                del data[chance.randrange(100, len(data)):]
+                del data[chance.randrange(100, len(data)) :]
             flips = number % 3 * 4
             for _ in range(flips):
                 data[chance.randrange(start, len(data))] = chance.randrange(256)

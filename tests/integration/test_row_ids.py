@@ -30,8 +30,16 @@ class RowIds(support.ProgramTest):
         trace = support.GOLDEN / "layers-with-backward/trace.json"
         report = self.report(trace)
         schema = json.loads((support.ROOT / "docs/schema/row-1.json").read_text())
-        rows = [(kind, row["id"], row) for kind, key in (("kernel", "kernels"), ("operator", "operators"), ("layer", "layers"),
-                                                         ("finding", "findings")) for row in report[key]]
+        rows = [
+            (kind, row["id"], row)
+            for kind, key in (
+                ("kernel", "kernels"),
+                ("operator", "operators"),
+                ("layer", "layers"),
+                ("finding", "findings"),
+            )
+            for row in report[key]
+        ]
         rows += [("step", f"step-{row['index']}", row) for row in report["steps"]["list"]]
         self.assertGreaterEqual({kind for kind, *_ in rows}, {"kernel", "operator", "layer", "step", "finding"})
         for kind, number, row in rows:
@@ -40,7 +48,9 @@ class RowIds(support.ProgramTest):
                 jsonschema.validate(shown, schema)
                 self.assertEqual((shown["kind"], shown["id"], shown["rows"]), (kind, number, [row]))
                 for flags in ((), ("--md",)):
-                    self.assertIn(number, support.headroom("report", trace, "--show", number, *flags).text.replace("\\", ""))
+                    self.assertIn(
+                        number, support.headroom("report", trace, "--show", number, *flags).text.replace("\\", "")
+                    )
 
     def test_single_calls(self):
         trace = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
@@ -50,14 +60,19 @@ class RowIds(support.ProgramTest):
             row = report[kind][0]
             shown = support.headroom("report", trace, "--show", row["id"], "--json").json()
             jsonschema.validate(shown, schema)
-            calls, = shown["calls"]
-            self.assertEqual({key: calls[key] for key in ("count", "min_us", "p50_us", "max_us")}, {key: row[key] for key in ("count", "min_us", "p50_us", "max_us")})
+            (calls,) = shown["calls"]
+            self.assertEqual(
+                {key: calls[key] for key in ("count", "min_us", "p50_us", "max_us")},
+                {key: row[key] for key in ("count", "min_us", "p50_us", "max_us")},
+            )
             times = [call["us"] for call in calls["slowest"]]
             self.assertEqual(times, sorted(times, reverse=True))
             self.assertEqual(len(times), min(10, row["count"]))
             # What SQL says of the same rows.
             ids = ", ".join(str(call["id"]) for call in calls["slowest"])
-            rows = support.headroom("query", trace, f"SELECT id, name, duration_ns, start_ns FROM {table} WHERE id IN ({ids})", "--json").json()["rows"]
+            rows = support.headroom(
+                "query", trace, f"SELECT id, name, duration_ns, start_ns FROM {table} WHERE id IN ({ids})", "--json"
+            ).json()["rows"]
             found = {id: (name, duration, start) for id, name, duration, start in rows}
             first = calls["slowest"][0]
             for call in calls["slowest"]:
@@ -72,7 +87,9 @@ class RowIds(support.ProgramTest):
         command = re.search(r"^ +look them up +headroom (.*)$", text, re.MULTILINE)[1]
         found = support.headroom(*shlex.split(command), "--json").json()
         self.assertEqual(len(found["rows"]), min(10, report["kernels"][0]["count"]))
-        step = support.headroom("report", trace, "--show", f"step-{report['steps']['list'][0]['index']}", "--json").json()
+        step = support.headroom(
+            "report", trace, "--show", f"step-{report['steps']['list'][0]['index']}", "--json"
+        ).json()
         self.assertEqual(step["calls"], [])
 
     def test_hostile_names_do_not_act(self):

@@ -37,8 +37,8 @@ class Points(support.ProgramTest):
         self.assertEqual(answer["baseline"]["samples_per_step"], 64)
 
     def test_saturates_where_the_bandwidth_says(self):
-        """At 1 Gbit/s the 2 (n - 1) / n of 102.2 MB take 0.818 s of a step on two GPUs, and hardly more than twice that on many; of
-        a frame, 0.94 are payload."""
+        """At 1 Gbit/s the 2 (n - 1) / n of 102.2 MB take 0.818 s of a step on two GPUs, and hardly more than twice that
+        on many; of a frame, 0.94 are payload."""
         slow = scale(RESNET, "--gpus", "2,4,1024", "--bandwidth-gbps", "1", "--latency-us", "0")
         floor = [2 * (n - 1) / n * slow["baseline"]["gradient_bytes"] * 8 / 1e9 * 1e3 / 0.9415 for n in (2, 4, 1024)]
         for step, least in zip(mids(slow), floor):
@@ -61,9 +61,11 @@ class Points(support.ProgramTest):
 
     def test_p3_helps_most_at_low_bandwidth(self):
         """The paper's curves: nothing to gain where communication is hidden, most where it is not."""
+
         def gain(gbps):
             common = (RESNET, "--gpus", "4", "--bandwidth-gbps", gbps)
             return mids(scale(*common))[0] / mids(scale(*common, "--schedule", "p3"))[0]
+
         self.assertGreater(gain("5"), 1.05)
         self.assertGreater(gain("5"), gain("100"))
 
@@ -71,6 +73,7 @@ class Points(support.ProgramTest):
         def pair(*gpus):
             common = (RESNET, "--bandwidth-gbps", "10", "--gpus-per-node", "4", "--gpus", *gpus)
             return mids(scale(*common))[0], mids(scale(*common, "--schedule", "blueconnect"))[0]
+
         ring, staged = pair("4x4")
         self.assertLess(staged, ring)
         for flat in ("4", "4x1"):
@@ -92,8 +95,8 @@ class Points(support.ProgramTest):
             self.assertAlmostEqual(point["throughput_per_s"], 64e3 / point["step_ms"]["mid"], places=6)
 
     def test_sharding_sends_what_its_stage_says(self):
-        """Of a ring among n: an all-reduce takes two passes of (n - 1) / n of the bytes. Stages 1 and 2 end with one more, of the parameters;
-        stage 3 gathers them twice, but for the last unit, and scatters the gradients once."""
+        """Of a ring among n: an all-reduce takes two passes of (n - 1) / n of the bytes. Stages 1 and 2 end with one
+        more, of the parameters; stage 3 gathers them twice, but for the last unit, and scatters the gradients once."""
         common = (RESNET, "--gpus", "4", "--bandwidth-gbps", "1", "--latency-us", "0")
         transfers = lambda schedule: scale(*common, "--schedule", schedule)["points"][0]["communication_ms"]
         ddp = transfers("ddp")
@@ -175,8 +178,13 @@ class Points(support.ProgramTest):
         self.assertGreater(overlap["kernels"], 20)
         self.assertTrue(1 < overlap["low"] < overlap["mid"] < overlap["high"] < 1.2, overlap)
         # It ran over its own network, whichever are asked about, and in which order.
-        by_bandwidth = [{point["bandwidth_gbps"]: point["step_ms"]["mid"] for point in scale(trace, "--gpus", "8", "--bandwidth-gbps", gbps)["points"]}
-                        for gbps in ("100,1", "1,100")]
+        by_bandwidth = [
+            {
+                point["bandwidth_gbps"]: point["step_ms"]["mid"]
+                for point in scale(trace, "--gpus", "8", "--bandwidth-gbps", gbps)["points"]
+            }
+            for gbps in ("100,1", "1,100")
+        ]
         self.assertEqual(*by_bandwidth)
         self.assertGreater(by_bandwidth[0][1], by_bandwidth[0][100])
         same = scale(trace, "--gpus", "2")
@@ -200,28 +208,55 @@ class SharedLayers(support.ProgramTest):
         """The GPU's work shrinks to what is not shared; a slow link costs more than that brings."""
         one = scale(self.TRACE, "--gpus", "1")["points"][0]
         answer = scale(self.TRACE, "--gpus", "2,8", "--cluster", "dgx-h100", "--tensor-parallel", "2")
-        self.assertEqual((answer["tensor_parallel"], answer["pipeline_parallel"], answer["micro_batches"], answer["experimental"]), (2, 1, 1, True))
+        self.assertEqual(
+            (answer["tensor_parallel"], answer["pipeline_parallel"], answer["micro_batches"], answer["experimental"]),
+            (2, 1, 1, True),
+        )
         two, eight = answer["points"]
         self.assertIn("12 layers shared out over 2 GPUs", two["why"])
         # Two GPUs take the batch of one.
-        self.assertAlmostEqual(two["throughput_per_s"] * two["step_ms"]["mid"], one["throughput_per_s"] * one["step_ms"]["mid"], delta=0.01)
-        self.assertAlmostEqual(eight["throughput_per_s"] * eight["step_ms"]["mid"], 4 * one["throughput_per_s"] * one["step_ms"]["mid"], delta=0.01)
+        self.assertAlmostEqual(
+            two["throughput_per_s"] * two["step_ms"]["mid"], one["throughput_per_s"] * one["step_ms"]["mid"], delta=0.01
+        )
+        self.assertAlmostEqual(
+            eight["throughput_per_s"] * eight["step_ms"]["mid"],
+            4 * one["throughput_per_s"] * one["step_ms"]["mid"],
+            delta=0.01,
+        )
         slow = scale(self.TRACE, "--gpus", "2", "--bandwidth-gbps", "10", "--tensor-parallel", "2")["points"][0]
         self.assertGreater(slow["step_ms"]["mid"], one["step_ms"]["mid"])
         self.assertEqual(slow["limited_by"], "bandwidth")
 
     def test_stages_exchange_what_each_has(self):
         """By gradients or by buckets, the bytes are the same; more messages take longer."""
+
         def step(*flags):
-            return mids(scale(self.TRACE, "--gpus", "8", "--bandwidth-gbps", "10", "--pipeline-parallel", "4", "--micro-batches", "8", *flags))[0]
+            return mids(
+                scale(
+                    self.TRACE,
+                    "--gpus",
+                    "8",
+                    "--bandwidth-gbps",
+                    "10",
+                    "--pipeline-parallel",
+                    "4",
+                    "--micro-batches",
+                    "8",
+                    *flags,
+                )
+            )[0]
+
         buckets, tensors = step(), step("--schedule", "per-tensor")
         self.assertLess(buckets, tensors)
         self.assertLess(tensors, 1.2 * buckets)
 
     def test_what_stages_send_follows_the_changes(self):
         def exposed(*flags):
-            point = scale(self.TRACE, "--gpus", "4", "--bandwidth-gbps", "0.1", "--pipeline-parallel", "4", *flags)["points"][0]
+            point = scale(self.TRACE, "--gpus", "4", "--bandwidth-gbps", "0.1", "--pipeline-parallel", "4", *flags)[
+                "points"
+            ][0]
             return point["exposed_communication_ms"]
+
         alone = exposed()
         batch = scale(self.TRACE, "--gpus", "1")["baseline"]["samples_per_step"]
         self.assertAlmostEqual(exposed("--with", f"batch-size:n={2 * batch}") / alone, 2, delta=0.05)
@@ -229,8 +264,12 @@ class SharedLayers(support.ProgramTest):
 
     def test_stages_on_several_machines(self):
         """Of three borders, the one between the machines costs what its link does."""
+
         def exposed(machines):
-            return scale(self.TRACE, "--gpus", f"{machines}x{4 // machines}", "--bandwidth-gbps", "1", "--pipeline-parallel", "4")["points"][0]["exposed_communication_ms"]
+            return scale(
+                self.TRACE, "--gpus", f"{machines}x{4 // machines}", "--bandwidth-gbps", "1", "--pipeline-parallel", "4"
+            )["points"][0]["exposed_communication_ms"]
+
         self.assertAlmostEqual(exposed(4) / exposed(2), 3, delta=0.3)
 
     def test_groups_that_lie_across_machines(self):
@@ -245,13 +284,17 @@ class SharedLayers(support.ProgramTest):
         self.assertLess(left, 0.52 * whole)
 
     def test_whole_replicas(self):
-        point, whole = scale(self.TRACE, "--gpus", "6,8", "--tensor-parallel", "2", "--pipeline-parallel", "2")["points"]
+        point, whole = scale(self.TRACE, "--gpus", "6,8", "--tensor-parallel", "2", "--pipeline-parallel", "2")[
+            "points"
+        ]
         self.assertIn("no whole replicas", point["why"])
         self.assertIsNone(point["step_ms"]["mid"])
         self.assertIsNotNone(whole["step_ms"]["mid"])
 
     def test_text_says_experimental(self):
-        text = support.headroom("scale", self.TRACE, "--gpus", "4", "--pipeline-parallel", "4", "--micro-batches", "8", LOCAL).text
+        text = support.headroom(
+            "scale", self.TRACE, "--gpus", "4", "--pipeline-parallel", "4", "--micro-batches", "8", LOCAL
+        ).text
         self.assertIn("4 stages through which 8 batches go a step", text)
         self.assertIn("Experimental", text)
         self.assertIn("pipeline", text)
@@ -262,8 +305,12 @@ class SharedLayers(support.ProgramTest):
         self.assertIn("13 stages of 12 layers", scale(self.TRACE, "--gpus", "13", "--pipeline-parallel", "13")["why"])
 
     def test_refused(self):
-        for flags, word in ((["--micro-batches", "4"], "--pipeline-parallel"), (["--tensor-parallel", "2", "--schedule", "fsdp"], "ddp"),
-                            (["--pipeline-parallel", "2", "--exchange-every", "4"], "--exchange-every"), (["--tensor-parallel", "0"], "--tensor-parallel")):
+        for flags, word in (
+            (["--micro-batches", "4"], "--pipeline-parallel"),
+            (["--tensor-parallel", "2", "--schedule", "fsdp"], "ddp"),
+            (["--pipeline-parallel", "2", "--exchange-every", "4"], "--exchange-every"),
+            (["--tensor-parallel", "0"], "--tensor-parallel"),
+        ):
             self.assert_refused(support.headroom("scale", self.TRACE, *flags), 2, word)
 
 
@@ -319,7 +366,9 @@ class Refused(support.ProgramTest):
     def test_cluster_files(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
             path = pathlib.Path(folder) / "mine.toml"
-            path.write_text('name = "mine"\ngpus_per_node = 2\nsource = "s"\n[inside]\nkind = "pcie"\ngbps = 100\n[between]\nkind = "network"\ngbps = -4\n')
+            path.write_text(
+                'name = "mine"\ngpus_per_node = 2\nsource = "s"\n[inside]\nkind = "pcie"\ngbps = 100\n[between]\nkind = "network"\ngbps = -4\n'
+            )
             outcome = support.headroom("scale", RESNET, "--cluster", path)
             self.assertEqual(outcome.code, 3, str(outcome))
             self.assertIn("mine.toml, line 9", outcome.message)
@@ -339,8 +388,21 @@ class KeptRecordings(support.ProgramTest):
         folder = support.ROOT / "bench/network_scaling/measured"
         errors = []
         for row in json.loads((folder / "measured.json").read_text()):
-            answer = scale(folder / row["recording"], "--gpus", "2", "--bandwidth-gbps", str(row["gbps"]), "--latency-us", "50", "--bucket-mb", str(row["bucket_mb"]),
-                           "--schedule", row["schedule"], "--exchange-every", str(row["every"]))
+            answer = scale(
+                folder / row["recording"],
+                "--gpus",
+                "2",
+                "--bandwidth-gbps",
+                str(row["gbps"]),
+                "--latency-us",
+                "50",
+                "--bucket-mb",
+                str(row["bucket_mb"]),
+                "--schedule",
+                row["schedule"],
+                "--exchange-every",
+                str(row["every"]),
+            )
             self.assertEqual(answer["baseline"]["source"], "loop")
             errors.append(abs(mids(answer)[0] / row["measured_ms"] - 1))
         self.assertEqual(len(errors), 24)
@@ -356,40 +418,90 @@ class ByOperators(support.ProgramTest):
         """The list of operators of one GPU's step of gpt2_large."""
         with gzip.open(support.data_file("gpu-latency/opgraph.csv.gz"), "rt") as file:
             lines = file.read().splitlines()
-        return self.write(f"ops{batch}.csv", "\n".join([lines[0], *(line for line in lines if line.startswith(f"gpt2_large,train,1024,{batch},single,"))]))
+        return self.write(
+            f"ops{batch}.csv",
+            "\n".join(
+                [lines[0], *(line for line in lines if line.startswith(f"gpt2_large,train,1024,{batch},single,"))]
+            ),
+        )
 
     def test_published_steps_of_four_gpus(self):
-        """gpt2_large on four A100-SXM-40, 4 samples in all: at most 12 % off, and inside the interval (docs/accuracy.md)."""
+        """gpt2_large on four A100-SXM-40, 4 samples in all: at most 12 % off, and inside the interval
+        (docs/accuracy.md).
+        """
         with support.data_file("gpu-latency/e2e.csv").open() as file:
-            true = {row["parallelism"]: float(row["e2e_ms"]) for row in csv.DictReader(file) if row["parallelism"] != "single"}
+            true = {
+                row["parallelism"]: float(row["e2e_ms"])
+                for row in csv.DictReader(file)
+                if row["parallelism"] != "single"
+            }
         # Data-parallel GPUs have a sample each, others hold all four together.
-        for how, batch, flags in (("dp4", 1, []), ("tp4", 4, ["--tensor-parallel", "4"]), ("pp4", 4, ["--pipeline-parallel", "4"])):
+        for how, batch, flags in (
+            ("dp4", 1, []),
+            ("tp4", 4, ["--tensor-parallel", "4"]),
+            ("pp4", 4, ["--pipeline-parallel", "4"]),
+        ):
             with self.subTest(how):
-                answer = scale("--ops", self.published(batch), "--gpu", "A100-SXM-40", "--gpus", "4", "--cluster", "aws-p4d.24xlarge", *flags)
+                answer = scale(
+                    "--ops",
+                    self.published(batch),
+                    "--gpu",
+                    "A100-SXM-40",
+                    "--gpus",
+                    "4",
+                    "--cluster",
+                    "aws-p4d.24xlarge",
+                    *flags,
+                )
                 step = answer["points"][0]["step_ms"]
                 self.assertLess(abs(step["mid"] / true[how] - 1), 0.12)
                 self.assertLessEqual(step["low"], true[how])
                 self.assertGreaterEqual(step["high"], true[how])
-                self.assertEqual((answer["baseline"]["source"], answer["baseline"]["gpu"]), ("operators", "A100-SXM-40"))
+                self.assertEqual(
+                    (answer["baseline"]["source"], answer["baseline"]["gpu"]), ("operators", "A100-SXM-40")
+                )
                 self.assertEqual(answer["experimental"], how != "dp4")
 
     def test_stages_take_turns(self):
-        """More batches fill the pipeline: its efficiency goes from one in four to nearly all, at what the longest stage allows."""
+        """More batches fill the pipeline: its efficiency goes from one in four to nearly all, at what the longest stage
+        allows.
+        """
         listed = self.published(4)
-        points = {m: scale("--ops", listed, "--gpu", "A100-SXM-40", "--gpus", "4", "--cluster", "aws-p4d.24xlarge", "--pipeline-parallel", "4", "--micro-batches", str(m))["points"][0]
-                  for m in (1, 4, 64)}
+        points = {
+            m: scale(
+                "--ops",
+                listed,
+                "--gpu",
+                "A100-SXM-40",
+                "--gpus",
+                "4",
+                "--cluster",
+                "aws-p4d.24xlarge",
+                "--pipeline-parallel",
+                "4",
+                "--micro-batches",
+                str(m),
+            )["points"][0]
+            for m in (1, 4, 64)
+        }
         self.assertAlmostEqual(points[1]["efficiency_pct"], 25, delta=0.1)
         self.assertLess(points[1]["efficiency_pct"], points[4]["efficiency_pct"])
         self.assertGreater(points[64]["efficiency_pct"], 90)
         self.assertEqual([points[m]["limited_by"] for m in (1, 4, 64)], ["pipeline", "pipeline", "gpu"])
         # What each further batch takes is the longest stage; what the others take of one is the bubble.
         stage = (points[64]["step_ms"]["mid"] - points[4]["step_ms"]["mid"]) / 60
-        self.assertAlmostEqual(points[4]["bubble_ms"], points[1]["step_ms"]["mid"] - points[1]["exposed_communication_ms"] - stage, delta=0.5)
+        self.assertAlmostEqual(
+            points[4]["bubble_ms"],
+            points[1]["step_ms"]["mid"] - points[1]["exposed_communication_ms"] - stage,
+            delta=0.5,
+        )
 
     def test_one_gpu_takes_what_predict_says(self):
         listed = self.write("ops.json", f"[{self.LINEAR % 6}]")
         answer = scale("--ops", listed, "--gpu", "V100", "--gpus", "1,8", "--bandwidth-gbps", "1,100000")
-        predicted = support.headroom("predict", "--ops", listed, "--gpu", "V100", "--json", LOCAL).json()["targets"][0]["step_ms"]
+        predicted = support.headroom("predict", "--ops", listed, "--gpu", "V100", "--json", LOCAL).json()["targets"][0][
+            "step_ms"
+        ]
         for bound in ("low", "mid", "high"):
             self.assertAlmostEqual(answer["points"][0]["step_ms"][bound], predicted[bound], places=4)
         self.assertEqual(answer["baseline"]["gradient_bytes"], 6 * 4 * 1048576)
@@ -409,11 +521,16 @@ class ByOperators(support.ProgramTest):
 
     def test_exchanging_less_often(self):
         """Between every step and none; of a job that waits for its network, as many times less."""
-        often, rarely, never = (mids(scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--exchange-every", every))[0] for every in ("1", "10", "1000000"))
+        often, rarely, never = (
+            mids(scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--exchange-every", every))[0]
+            for every in ("1", "10", "1000000")
+        )
         alone = mids(scale(RESNET, "--gpus", "1"))[0]
         self.assertAlmostEqual(rarely - alone, (often - alone) / 10, delta=1e-6 * often)
         self.assertAlmostEqual(never, alone, delta=0.01)
-        local = scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--schedule", "local-sgd", "--exchange-every", "10")
+        local = scale(
+            RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--schedule", "local-sgd", "--exchange-every", "10"
+        )
         self.assertGreater(mids(local)[0], alone)
         self.assertEqual((local["schedule"], local["exchange_every"]), ("local-sgd", 10))
         self.assert_refused(support.headroom("scale", RESNET, "--schedule", "local-sgd"), 2, "--exchange-every")
@@ -423,6 +540,8 @@ class ByOperators(support.ProgramTest):
         listed = self.write("ops.json", '[{"op": "Linear", "fw": [["Linear", [512, 1024, 1024]]]}]')
         self.assertIn("no gradients", scale("--ops", listed, "--gpu", "V100")["why"])
         training = self.write("training.json", f"[{self.LINEAR % 6}]")
-        self.assert_refused(support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"), 2, "only ddp, per-tensor")
+        self.assert_refused(
+            support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"), 2, "only ddp, per-tensor"
+        )
         strong = scale("--ops", training, "--gpu", "V100", "--gpus", "4", "--strong")
         self.assertIn("one batch", strong["points"][0]["why"])

@@ -9,8 +9,10 @@ MEASURES_TIME = True
 
 
 class RealNetwork(support.ProgramTest):
-    """Training over gloo between two namespaces whose link is limited, forecast from one recording of a rank by itself. A machine with
-    other work is no measure: rows whose pace alone changed meanwhile do not count, and a forecast is wrong only if it is so each time."""
+    """Training over gloo between two namespaces whose link is limited, forecast from one recording of a rank by itself.
+    A machine with other work is no measure: rows whose pace alone changed meanwhile do not count, and a forecast is
+    wrong only if it is so each time.
+    """
 
     ATTEMPTS = 3
 
@@ -21,11 +23,18 @@ class RealNetwork(support.ProgramTest):
             self.skipTest("a sanitized program slows the recorded loop down")
         wrong = []
         for _ in range(self.ATTEMPTS):
-            done = subprocess.run([support.ROOT / "bench/network_scaling/run", "--json", *flags], capture_output=True, text=True, timeout=1800)
+            done = subprocess.run(
+                [support.ROOT / "bench/network_scaling/run", "--json", *flags],
+                capture_output=True,
+                text=True,
+                timeout=1800,
+            )
             if done.returncode == 77:
                 self.skipTest(done.stderr.strip())
             self.assertEqual(done.returncode, 0, done.stderr)
-            steady = [row for row in json.loads(done.stdout)["rows"] if abs(row["alone_after_ms"] / row["alone_ms"] - 1) < 0.1]
+            steady = [
+                row for row in json.loads(done.stdout)["rows"] if abs(row["alone_after_ms"] / row["alone_ms"] - 1) < 0.1
+            ]
             if not steady:
                 continue
             mean = sum(abs(row["error_pct"]) for row in steady) / len(steady)

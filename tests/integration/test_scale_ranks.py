@@ -1,4 +1,6 @@
-"""`headroom scale` of the files of several ranks: a job whose network and waits are known, since it was made of them."""
+"""`headroom scale` of the files of several ranks: a job whose network and waits are known, since it was made of
+them.
+"""
 import shutil
 
 from integration import ranks, support
@@ -26,15 +28,38 @@ def step_ms(gpus, *network):
 
 
 def make_rank(rank, world=WORLD):
-    """A trace: each step, three kernels with an all-reduce behind each, all on one stream that the host is far ahead of."""
+    """A trace: each step, three kernels with an all-reduce behind each, all on one stream that the host is far ahead
+    of.
+    """
     events, correlation, host, gpu = [], 0, 1e6, 1.01e6
 
     def launch(name, begin, end, args):
         nonlocal correlation, host
         correlation += 1
-        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 100, "ts": host, "dur": 5, "args": {"correlation": correlation}})
-        events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": begin, "dur": end - begin,
-                       "args": {"correlation": correlation, "device": 0, "stream": 7, **args}})
+        events.append(
+            {
+                "ph": "X",
+                "cat": "cuda_runtime",
+                "name": "cudaLaunchKernel",
+                "pid": 100,
+                "tid": 100,
+                "ts": host,
+                "dur": 5,
+                "args": {"correlation": correlation},
+            }
+        )
+        events.append(
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": name,
+                "pid": 0,
+                "tid": 7,
+                "ts": begin,
+                "dur": end - begin,
+                "args": {"correlation": correlation, "device": 0, "stream": 7, **args},
+            }
+        )
         host += 10
 
     for step in range(STEPS):
@@ -43,10 +68,30 @@ def make_rank(rank, world=WORLD):
             own, last = gpu + COMPUTING_US[rank], gpu + SLOWEST_US
             launch("gemm", gpu, own, {})
             gpu = last + ring_us(size, WORLD)
-            launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage)", own, gpu,
-                   {"Collective name": "allreduce", "In msg nelems": int(size / 4), "Out msg nelems": int(size / 4), "dtype": "Float", "Group size": world,
-                    "Process Group Name": "0"})
-        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 100, "tid": 100, "ts": began, "dur": host - began})
+            launch(
+                "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage)",
+                own,
+                gpu,
+                {
+                    "Collective name": "allreduce",
+                    "In msg nelems": int(size / 4),
+                    "Out msg nelems": int(size / 4),
+                    "dtype": "Float",
+                    "Group size": world,
+                    "Process Group Name": "0",
+                },
+            )
+        events.append(
+            {
+                "ph": "X",
+                "cat": "user_annotation",
+                "name": f"ProfilerStep#{step}",
+                "pid": 100,
+                "tid": 100,
+                "ts": began,
+                "dur": host - began,
+            }
+        )
     for event in events:  # Clocks that know nothing of each other.
         event["ts"] = round(event["ts"] + 7e5 * rank, 3)
     return {"distributedInfo": {"rank": rank, "world_size": world}, "traceEvents": events}
@@ -78,7 +123,10 @@ class Skew(MadeRanks):
         alone = 3 * COMPUTING_US[2] / 1e3
         for got, want in zip(mids(answer), (alone, step_ms(4), step_ms(8), step_ms(16))):
             self.assertAlmostEqual(got / want, 1, delta=0.001)
-        self.assertIn("18 recorded collectives scaled from 4 to 8 GPUs, what this rank waited for others as recorded", answer["points"][2]["why"])
+        self.assertIn(
+            "18 recorded collectives scaled from 4 to 8 GPUs, what this rank waited for others as recorded",
+            answer["points"][2]["why"],
+        )
 
     def test_a_faster_network_does_not_end_waits(self):
         fast = ("--gpus", "4", "--bandwidth-gbps", "800", "--latency-us", "5")
@@ -117,10 +165,20 @@ class Skew(MadeRanks):
         self.assert_readable_text(outcome.text, outcome)
 
     def test_a_real_job(self):
-        """Rank 1 comes 1.5 ms late to each collective: it waits for nobody, so by itself it tells the network that both tell."""
+        """Rank 1 comes 1.5 ms late to each collective: it waits for nobody, so by itself it tells the network that both
+        tell.
+        """
         trace = ranks.load(support.data_file(REAL))
-        folder = self.folder(*(ranks.make_rank(trace, r, 2, offset_us=5e8 * r, drift=20e-6 * r, late_us=1500 if r else 0) for r in range(2)))
-        both, early, late = (self.network(scale(path, "--gpus", "8")) for path in (folder, folder / "rank0.json.gz", folder / "rank1.json.gz"))
+        folder = self.folder(
+            *(
+                ranks.make_rank(trace, r, 2, offset_us=5e8 * r, drift=20e-6 * r, late_us=1500 if r else 0)
+                for r in range(2)
+            )
+        )
+        both, early, late = (
+            self.network(scale(path, "--gpus", "8"))
+            for path in (folder, folder / "rank0.json.gz", folder / "rank1.json.gz")
+        )
         self.assertAlmostEqual(both[0] / late[0], 1, delta=0.02)
         self.assertAlmostEqual(both[1], late[1], delta=1)
         self.assertGreater(early[1], 500)
@@ -167,12 +225,19 @@ class Files(MadeRanks):
         self.assertEqual(outcome.json()["baseline"]["ranks"], 1)
 
     def test_a_rank_that_the_job_does_not_have(self):
-        outcome = self.ask(self.folder(make_rank(0), make_rank(1), {**make_rank(2), "distributedInfo": {"rank": 9, "world_size": WORLD}}))
+        outcome = self.ask(
+            self.folder(
+                make_rank(0), make_rank(1), {**make_rank(2), "distributedInfo": {"rank": 9, "world_size": WORLD}}
+            )
+        )
         self.assertIn("is of rank 9, and the job has 4 ranks: not compared", outcome.message)
         self.assertEqual(outcome.json()["baseline"]["ranks"], 2)
 
     def test_jobs_of_one_gpu(self):
-        samples = (support.ROOT / "data/samples/resnet50_fp32_h200.json.gz", support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz")
+        samples = (
+            support.ROOT / "data/samples/resnet50_fp32_h200.json.gz",
+            support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz",
+        )
         self.assert_refused(self.ask(*samples), 2, "do not communicate", "give one of them")
 
     def test_one_rank_twice(self):

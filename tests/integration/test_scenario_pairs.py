@@ -7,8 +7,13 @@ from integration import support
 
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 # Of keys without a default; a scenario that needs another one fails here, and gets its value.
-VALUES = {"batch-size": "n=32", "horizontal-fusion": "jobs=2", "data-parallel": "gpus=4", "scale": "match=relu,factor=0.5",
-          "remove": "match=relu"}
+VALUES = {
+    "batch-size": "n=32",
+    "horizontal-fusion": "jobs=2",
+    "data-parallel": "gpus=4",
+    "scale": "match=relu,factor=0.5",
+    "remove": "match=relu",
+}
 
 
 class Pairs(support.ProgramTest):

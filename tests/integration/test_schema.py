@@ -8,72 +8,360 @@ import jsonschema
 from integration import support
 
 SPLIT = dict.fromkeys(support.PARTS, 0)
-USAGE = {"id": "k-0123456789", "name": "a", "rank": None, "count": 2, "total_us": 4.0, "mean_us": 2.0, "p50_us": 1.0, "min_us": 1.0, "max_us": 3.0,
-         "share_pct": 100, "flops": None, "bytes": None, "bound": None, "roofline_pct": None}
+USAGE = {
+    "id": "k-0123456789",
+    "name": "a",
+    "rank": None,
+    "count": 2,
+    "total_us": 4.0,
+    "mean_us": 2.0,
+    "p50_us": 1.0,
+    "min_us": 1.0,
+    "max_us": 3.0,
+    "share_pct": 100,
+    "flops": None,
+    "bytes": None,
+    "bound": None,
+    "roofline_pct": None,
+}
 HOST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us"))
 # One row in every list, so that each required key can be taken away.
 REPORT = {
     "schema": "headroom.report/1",
-    "inputs": [{"path": "t.json", "format": "pytorch-profiler-json", "bytes": 10, "events": 3, "rank": None, "world_size": None,
-                "devices": [{"id": 0, "name": None, "memory_bytes": None, "sms": None, "compute_capability": None}]}],
-    "health": {"grade": "B", "issues": [{"code": "no-stacks", "severity": "warning", "count": 1, "detail": "", "voids": ["time per source line"]}]},
-    "steps": {"source": "annotation", "count": 1, "p50_ms": 0.002, "mean_ms": 0.002, "min_ms": 0.002, "max_ms": 0.002,
-              "corrected_p50_ms": 0.002, "profiler_overhead_pct": 0, "confidence": None, "marker": "ProfilerStep#N",
-              "list": [{"index": 0, "rank": None, "start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "host_ms": None,
-                        "host_wait_ms": 0, "profiler_cost_ms": 0, "queue_depth_mean": 0, "queue_depth_max": 0, "whole": True}]},
-    "gpu_time": [{"rank": None, "device": 0, "span_ms": 1, "busy_ms": 1, "compute_ms": 1, "communication_ms": 0, "memory_ms": 0,
-                  "exposed_communication_ms": 0, "exposed_memory_ms": 0, "idle_ms": 0, "overlap_communication_pct": None}],
+    "inputs": [
+        {
+            "path": "t.json",
+            "format": "pytorch-profiler-json",
+            "bytes": 10,
+            "events": 3,
+            "rank": None,
+            "world_size": None,
+            "devices": [{"id": 0, "name": None, "memory_bytes": None, "sms": None, "compute_capability": None}],
+        }
+    ],
+    "health": {
+        "grade": "B",
+        "issues": [
+            {"code": "no-stacks", "severity": "warning", "count": 1, "detail": "", "voids": ["time per source line"]}
+        ],
+    },
+    "steps": {
+        "source": "annotation",
+        "count": 1,
+        "p50_ms": 0.002,
+        "mean_ms": 0.002,
+        "min_ms": 0.002,
+        "max_ms": 0.002,
+        "corrected_p50_ms": 0.002,
+        "profiler_overhead_pct": 0,
+        "confidence": None,
+        "marker": "ProfilerStep#N",
+        "list": [
+            {
+                "index": 0,
+                "rank": None,
+                "start_ms": 0,
+                "wall_ms": 0.002,
+                "gpu_busy_ms": 0.001,
+                "host_ms": None,
+                "host_wait_ms": 0,
+                "profiler_cost_ms": 0,
+                "queue_depth_mean": 0,
+                "queue_depth_max": 0,
+                "whole": True,
+            }
+        ],
+    },
+    "gpu_time": [
+        {
+            "rank": None,
+            "device": 0,
+            "span_ms": 1,
+            "busy_ms": 1,
+            "compute_ms": 1,
+            "communication_ms": 0,
+            "memory_ms": 0,
+            "exposed_communication_ms": 0,
+            "exposed_memory_ms": 0,
+            "idle_ms": 0,
+            "overlap_communication_pct": None,
+        }
+    ],
     "idle": [{"rank": None, "device": 0, "stream": 7, "host_wait_ms": 0, "kernel_wait_ms": 0, "other_ms": 0}],
-    "step_breakdown": {**SPLIT, "forward_ms": 0.002, "gpu": {**SPLIT, "forward_ms": 0.001}, "step_index": 0, "wall_ms": 0.002},
-    "bottleneck": {"verdict": "host", "share_pct": 50, "confidence": "high", "evidence": ["The GPU idles 50 % of the step."],
-                   "causes": [{"name": "host", "time_ms": 0.002, "share_pct": 100}]},
-    "engine_window": {"first_step": 0, "last_step": 0, "steps": 1, "events": 3,
-                      "corrected_step_ms": {"low": 0.001, "mid": 0.002, "high": 0.003}, "replay_error_pct": 0.1, "calibration": "c",
-                      "error": None},
-    "findings": [{"id": "host-bound", "title": "t", "share_pct": 50, "saves_ms": {"low": 0, "mid": 0.001, "high": 0.001},
-                  "saves_note": "at most: n", "evidence": [], "action": "a", "check": "headroom report t.json", "figure": None,
-                  "whatif": None}],
+    "step_breakdown": {
+        **SPLIT,
+        "forward_ms": 0.002,
+        "gpu": {**SPLIT, "forward_ms": 0.001},
+        "step_index": 0,
+        "wall_ms": 0.002,
+    },
+    "bottleneck": {
+        "verdict": "host",
+        "share_pct": 50,
+        "confidence": "high",
+        "evidence": ["The GPU idles 50 % of the step."],
+        "causes": [{"name": "host", "time_ms": 0.002, "share_pct": 100}],
+    },
+    "engine_window": {
+        "first_step": 0,
+        "last_step": 0,
+        "steps": 1,
+        "events": 3,
+        "corrected_step_ms": {"low": 0.001, "mid": 0.002, "high": 0.003},
+        "replay_error_pct": 0.1,
+        "calibration": "c",
+        "error": None,
+    },
+    "findings": [
+        {
+            "id": "host-bound",
+            "title": "t",
+            "share_pct": 50,
+            "saves_ms": {"low": 0, "mid": 0.001, "high": 0.001},
+            "saves_note": "at most: n",
+            "evidence": [],
+            "action": "a",
+            "check": "headroom report t.json",
+            "figure": None,
+            "whatif": None,
+        }
+    ],
     "kernels": [{**USAGE, "class": "matmul", "tensor_cores": None}],
     "operators": [{**USAGE, **HOST, "family": None}],
     "layers": [{**USAGE, **HOST}],
-    "lines": [{"location": "train.py(1): <module>", "rank": None, "count": 1, "total_us": 1, "forward_us": 1, "backward_us": 0,
-               "share_pct": 100}],
-    "regions": [{"key": "k", "rank": 0, "count": 1, "total_ms": 1, "self_ms": 1, "p50_ms": 1, "p99_ms": 1, "gpu_ms": None, "min_ms": 1,
-                 "max_ms": 1, "mean_ms": 1, "stdev_ms": 0}],
-    "regions_over_ranks": [{"key": "k", "ranks": 1, "min_ms": 1, "mean_ms": 1, "max_ms": 1, "longest_on_rank": 0, "share_of_batch_pct": None}],
-    "timings": [{"name": "other", "rank": None, "inside": None, "count": 1, "total_ms": 1, "mean_ms": 1, "p50_ms": 1, "p99_ms": 1,
-                 "share_pct": 100, "gpu_ms": None, "source": "rest"}],
-    "callbacks": [{"event": "e", "callback": "c", "rank": None, "count": 1, "total_ms": 1, "self_ms": 1, "in_steps_ms": None, "share_pct": None}],
-    "metrics": [{"name": "n", "rank": None, "unit": "W", "host": None, "gpu": 0, "instance": "GPU 0", "mean": 1, "min": 1, "max": 1, "last": 1,
-                 "samples": 1}],
+    "lines": [
+        {
+            "location": "train.py(1): <module>",
+            "rank": None,
+            "count": 1,
+            "total_us": 1,
+            "forward_us": 1,
+            "backward_us": 0,
+            "share_pct": 100,
+        }
+    ],
+    "regions": [
+        {
+            "key": "k",
+            "rank": 0,
+            "count": 1,
+            "total_ms": 1,
+            "self_ms": 1,
+            "p50_ms": 1,
+            "p99_ms": 1,
+            "gpu_ms": None,
+            "min_ms": 1,
+            "max_ms": 1,
+            "mean_ms": 1,
+            "stdev_ms": 0,
+        }
+    ],
+    "regions_over_ranks": [
+        {
+            "key": "k",
+            "ranks": 1,
+            "min_ms": 1,
+            "mean_ms": 1,
+            "max_ms": 1,
+            "longest_on_rank": 0,
+            "share_of_batch_pct": None,
+        }
+    ],
+    "timings": [
+        {
+            "name": "other",
+            "rank": None,
+            "inside": None,
+            "count": 1,
+            "total_ms": 1,
+            "mean_ms": 1,
+            "p50_ms": 1,
+            "p99_ms": 1,
+            "share_pct": 100,
+            "gpu_ms": None,
+            "source": "rest",
+        }
+    ],
+    "callbacks": [
+        {
+            "event": "e",
+            "callback": "c",
+            "rank": None,
+            "count": 1,
+            "total_ms": 1,
+            "self_ms": 1,
+            "in_steps_ms": None,
+            "share_pct": None,
+        }
+    ],
+    "metrics": [
+        {
+            "name": "n",
+            "rank": None,
+            "unit": "W",
+            "host": None,
+            "gpu": 0,
+            "instance": "GPU 0",
+            "mean": 1,
+            "min": 1,
+            "max": 1,
+            "last": 1,
+            "samples": 1,
+        }
+    ],
     "input_wait": {"host_ms": 1, "exposed_ms": 1, "hidden_ms": 0, "batches": 1, "source": "gpu-tasks"},
     "throughput": {"samples_per_s": 1, "batch_size": 1, "source": "s"},
     "ceiling": {"step_ms_if_gpu_never_idle": 1, "speedup": 1},
-    "memory": {"devices": [{
-        "rank": None, "device": 0, "process": None, "peak_bytes": 30, "peak_ms": 0.1, "peak_step": 1, "reserved_at_peak_bytes": 64, "most_reserved_bytes": 64, "first_bytes": 10,
-        "last_bytes": 10, "growth_bytes_per_step": None, "allocations": 1, "frees": 1, "turnover_bytes": 20,
-        "parts": [{"kind": "activation", "bytes": 20, "allocations": 1}, {"kind": "before_recording", "bytes": 10, "allocations": 0}],
-        "holders": [{"operator": "aten::mm", "layer": None, "line": None, "kind": "activation", "bytes": 20, "allocations": 1}],
-        "steps": [{"index": 1, "start_ms": 0, "peak_bytes": 30, "end_bytes": 10}],
-        "curve": {"ms": [0.1], "allocated_bytes": [30], "reserved_bytes": [64], "parts": [{"kind": "activation", "bytes": [20]}]}}]},
+    "memory": {
+        "devices": [
+            {
+                "rank": None,
+                "device": 0,
+                "process": None,
+                "peak_bytes": 30,
+                "peak_ms": 0.1,
+                "peak_step": 1,
+                "reserved_at_peak_bytes": 64,
+                "most_reserved_bytes": 64,
+                "first_bytes": 10,
+                "last_bytes": 10,
+                "growth_bytes_per_step": None,
+                "allocations": 1,
+                "frees": 1,
+                "turnover_bytes": 20,
+                "parts": [
+                    {"kind": "activation", "bytes": 20, "allocations": 1},
+                    {"kind": "before_recording", "bytes": 10, "allocations": 0},
+                ],
+                "holders": [
+                    {
+                        "operator": "aten::mm",
+                        "layer": None,
+                        "line": None,
+                        "kind": "activation",
+                        "bytes": 20,
+                        "allocations": 1,
+                    }
+                ],
+                "steps": [{"index": 1, "start_ms": 0, "peak_bytes": 30, "end_bytes": 10}],
+                "curve": {
+                    "ms": [0.1],
+                    "allocated_bytes": [30],
+                    "reserved_bytes": [64],
+                    "parts": [{"kind": "activation", "bytes": [20]}],
+                },
+            }
+        ]
+    },
     "energy": None,
     "ranks": [{"rank": None, "path": "t.json", "grade": "B", "verdict": "host", "p50_ms": 0.002}],
-    "job_ranks": {"straggler": {"pattern": "recurrent", "rank": 1, "host": None, "cause": "more-work", "why": "w", "ranks": [1], "lost_ms": 1, "lost_pct": 1, "steps": 1, "uncertainty_us": 1},
-                  "waits": [{"rank": 0, "waited_ms": 1, "caused_ms": 0, "last_count": 0, "culprit_steps": 0, "computing_ms": 1, "work": None}],
-                  "work": {"measure": "flops", "steps": 2, "computing_imbalance_pct": 1, "work_imbalance_pct": None, "explained_pct": None},
-                  "groups": [{"group": "0", "axis": "data", "axis_from": "inferred", "why": "w", "members": 2, "ranks": [0, 1]}],
-                  "clocks": [{"rank": 0, "host": "node7", "aligned": True, "reference_rank": 0, "offset_ms": 0, "drift_ppm": 0, "uncertainty_us": 0, "matches": 0}],
-                  "collectives": [{"kind": "allreduce", "group": None, "axis": None, "bytes": None, "count": 1, "ranks": 2, "members": 2, "wait_us": 1,
-                                   "transfer_us": 1, "exposed_us": 1, "hidden_us": 1, "algorithm_gbs": None, "bus_gbs": None}],
-                  "matched": 1, "unmatched": 0, "misfits": 0, "other_kinds": 0,
-                  "pipeline": {"imbalance_pct": 1, "bubble_pct": 1, "stages": [{"ranks": [0], "step_ms": 2, "computing_ms": 1, "bubble_ms": 1, "idle_ms": 0}]}},
+    "job_ranks": {
+        "straggler": {
+            "pattern": "recurrent",
+            "rank": 1,
+            "host": None,
+            "cause": "more-work",
+            "why": "w",
+            "ranks": [1],
+            "lost_ms": 1,
+            "lost_pct": 1,
+            "steps": 1,
+            "uncertainty_us": 1,
+        },
+        "waits": [
+            {
+                "rank": 0,
+                "waited_ms": 1,
+                "caused_ms": 0,
+                "last_count": 0,
+                "culprit_steps": 0,
+                "computing_ms": 1,
+                "work": None,
+            }
+        ],
+        "work": {
+            "measure": "flops",
+            "steps": 2,
+            "computing_imbalance_pct": 1,
+            "work_imbalance_pct": None,
+            "explained_pct": None,
+        },
+        "groups": [{"group": "0", "axis": "data", "axis_from": "inferred", "why": "w", "members": 2, "ranks": [0, 1]}],
+        "clocks": [
+            {
+                "rank": 0,
+                "host": "node7",
+                "aligned": True,
+                "reference_rank": 0,
+                "offset_ms": 0,
+                "drift_ppm": 0,
+                "uncertainty_us": 0,
+                "matches": 0,
+            }
+        ],
+        "collectives": [
+            {
+                "kind": "allreduce",
+                "group": None,
+                "axis": None,
+                "bytes": None,
+                "count": 1,
+                "ranks": 2,
+                "members": 2,
+                "wait_us": 1,
+                "transfer_us": 1,
+                "exposed_us": 1,
+                "hidden_us": 1,
+                "algorithm_gbs": None,
+                "bus_gbs": None,
+            }
+        ],
+        "matched": 1,
+        "unmatched": 0,
+        "misfits": 0,
+        "other_kinds": 0,
+        "pipeline": {
+            "imbalance_pct": 1,
+            "bubble_pct": 1,
+            "stages": [{"ranks": [0], "step_ms": 2, "computing_ms": 1, "bubble_ms": 1, "idle_ms": 0}],
+        },
+    },
     "classes": [{"name": "matmul", "rank": None, "count": 2, "total_us": 4, "share_pct": 100}],
-    "syncs": [{"name": "cudaDeviceSynchronize", "where": None, "rank": None, "count": 1, "host_us": 1, "gpu_idle_us": 0,
-               "median_step_gpu_idle_us": 0}],
-    "efficiency": {**dict.fromkeys(("device_name", "flops_per_step", "math_dtype", "peak_tflops", "mfu_pct", "mfu_formula", "error",
-                                    "costed_pct", "compute_bound_pct", "memory_bound_pct", "tensor_core_eligible_pct",
-                                    "tensor_core_used_pct", "tensor_core_unknown_pct", "mfu_coverage_pct", "impossible_pct", "memory_bandwidth_gbs")),
-                   "peaks": [{"dtype": "fp32", "tflops": 67}], "unclassified_pct": 0},
+    "syncs": [
+        {
+            "name": "cudaDeviceSynchronize",
+            "where": None,
+            "rank": None,
+            "count": 1,
+            "host_us": 1,
+            "gpu_idle_us": 0,
+            "median_step_gpu_idle_us": 0,
+        }
+    ],
+    "efficiency": {
+        **dict.fromkeys(
+            (
+                "device_name",
+                "flops_per_step",
+                "math_dtype",
+                "peak_tflops",
+                "mfu_pct",
+                "mfu_formula",
+                "error",
+                "costed_pct",
+                "compute_bound_pct",
+                "memory_bound_pct",
+                "tensor_core_eligible_pct",
+                "tensor_core_used_pct",
+                "tensor_core_unknown_pct",
+                "mfu_coverage_pct",
+                "impossible_pct",
+                "memory_bandwidth_gbs",
+            )
+        ),
+        "peaks": [{"dtype": "fp32", "tflops": 67}],
+        "unclassified_pct": 0,
+    },
 }
 
 
@@ -125,11 +413,14 @@ class Schema(unittest.TestCase):
                 walk(child, f"{path}.{key}")
             if isinstance(node.get("items"), dict):
                 walk(node["items"], path + "[]")
+
         walk(support.schema(), "$")
         walk({"properties": support.schema()["$defs"]["attributed_row"]["properties"]}, "attributed_row")
 
     def test_no_steps_means_null_not_zero(self):
-        self.report["steps"].update(source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None)
+        self.report["steps"].update(
+            source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None
+        )
         self.report["step_breakdown"] = self.report["ceiling"] = None
         self.assertEqual(support.violations(self.report), [])
         self.report["steps"]["p50_ms"] = 0
@@ -144,13 +435,22 @@ class Schema(unittest.TestCase):
         self.assertEqual(support.violations(self.report), [])
 
     def test_refuses_other_words_and_versions(self):
-        for path, key, value in (((), "schema", "headroom.report/2"), (("health",), "grade", "G"),
-                                 (("steps",), "source", "guessed"), (("bottleneck",), "verdict", "gpu"),
-                                 (("bottleneck", "causes", 0), "name", "gremlins"), (("ranks", 0), "verdict", "gpu"),
-                                 (("kernels", 0), "bound", "heat"), (("kernels", 0), "tensor_cores", "maybe"),
-                                 (("steps",), "confidence", "sure"), (("efficiency",), "mfu_pct", "40"),
-                                 (("findings", 0), "check", "rm -r ."), (("gpu_time", 0), "busy_ms", -1),
-                                 (("gpu_time", 0), "busy_ms", "1"), (("kernels", 0), "share_pct", 101)):
+        for path, key, value in (
+            ((), "schema", "headroom.report/2"),
+            (("health",), "grade", "G"),
+            (("steps",), "source", "guessed"),
+            (("bottleneck",), "verdict", "gpu"),
+            (("bottleneck", "causes", 0), "name", "gremlins"),
+            (("ranks", 0), "verdict", "gpu"),
+            (("kernels", 0), "bound", "heat"),
+            (("kernels", 0), "tensor_cores", "maybe"),
+            (("steps",), "confidence", "sure"),
+            (("efficiency",), "mfu_pct", "40"),
+            (("findings", 0), "check", "rm -r ."),
+            (("gpu_time", 0), "busy_ms", -1),
+            (("gpu_time", 0), "busy_ms", "1"),
+            (("kernels", 0), "share_pct", 101),
+        ):
             report = copy.deepcopy(REPORT)
             at(report, path)[key] = value
             self.assertFalse(self.validator.is_valid(report), f"{path} {key}: {value} is accepted")
@@ -161,49 +461,206 @@ class Schema(unittest.TestCase):
 
 
 CHANGE = {"a": 2, "b": 3, "change": 1, "change_pct": 50, "low": 0.5, "high": 1.5, "noise": False}
-SIDE = {"baseline": None, "paths": ["t.json"], "runs": 1, "steps": 3, "grade": "A", "verdict": "host", "calibration": None, "p50_ms": 2, "p10_ms": 1, "p90_ms": 3,
-        "parts": dict.fromkeys([f"{p}_ms" for p in ("compute", "exposed_communication", "copies_to_gpu", "other_copies", "data_wait", "callback", "host_wait",
-                                                    "queue_wait", "unexplained")], 0),
-        "phases": dict.fromkeys(support.PARTS, 0), "ranks": "0-7", "busiest_rank": 3, "imbalance_ms": 0.5, "lost_to_late_ms": None, "late": None}
+SIDE = {
+    "baseline": None,
+    "paths": ["t.json"],
+    "runs": 1,
+    "steps": 3,
+    "grade": "A",
+    "verdict": "host",
+    "calibration": None,
+    "p50_ms": 2,
+    "p10_ms": 1,
+    "p90_ms": 3,
+    "parts": dict.fromkeys(
+        [
+            f"{p}_ms"
+            for p in (
+                "compute",
+                "exposed_communication",
+                "copies_to_gpu",
+                "other_copies",
+                "data_wait",
+                "callback",
+                "host_wait",
+                "queue_wait",
+                "unexplained",
+            )
+        ],
+        0,
+    ),
+    "phases": dict.fromkeys(support.PARTS, 0),
+    "ranks": "0-7",
+    "busiest_rank": 3,
+    "imbalance_ms": 0.5,
+    "lost_to_late_ms": None,
+    "late": None,
+}
 RANK = {"step_ms": 2, "compute_ms": 1, "exposed_communication_ms": 0.5, "idle_ms": 0.5, "waited_ms": None}
-CHANGED_ROW = {"id": "k-0123456789", "name": "gemm", "operator": "aten::mm", "state": "changed", "calls_a": 1, "calls_b": 1, "ms": CHANGE, "by_count_ms": 0, "by_time_ms": 1}
-DIFF = {"schema": "headroom.diff/1", "a": SIDE, "b": {**SIDE, "baseline": "main"}, "comparable": True,
-        "facts": [{"name": "gpu", "state": "different", "a": "x", "b": None, "blocks": True, "accepted": True, "cost": None}],
-        "step_ms": CHANGE, "corrected_step_ms": CHANGE, "changed": True,
-        "account": [{"part": "aten::mm", "is_operator": True, "a_ms": 2, "b_ms": 3, "change_ms": 1}],
-        "metrics": [{"name": "step_ms", **CHANGE}], "operators": [{**CHANGED_ROW, "operator": None}], "kernels": [CHANGED_ROW], "layers": [CHANGED_ROW],
-        "swaps": [{"operator": "aten::mm", "gone": ["a"], "new": ["b"], "gone_ms": 1, "new_ms": 2}], "ranks": [{"rank": 3, "a": RANK, "b": RANK}],
-        "gate": {"verdict": "fail", "rules": [{"rule": "step_ms<=+3%", "metric": "step_ms", "verdict": "fail", "measured": CHANGE, "threshold": 0.06, "why": "w"}]}}
+CHANGED_ROW = {
+    "id": "k-0123456789",
+    "name": "gemm",
+    "operator": "aten::mm",
+    "state": "changed",
+    "calls_a": 1,
+    "calls_b": 1,
+    "ms": CHANGE,
+    "by_count_ms": 0,
+    "by_time_ms": 1,
+}
+DIFF = {
+    "schema": "headroom.diff/1",
+    "a": SIDE,
+    "b": {**SIDE, "baseline": "main"},
+    "comparable": True,
+    "facts": [
+        {"name": "gpu", "state": "different", "a": "x", "b": None, "blocks": True, "accepted": True, "cost": None}
+    ],
+    "step_ms": CHANGE,
+    "corrected_step_ms": CHANGE,
+    "changed": True,
+    "account": [{"part": "aten::mm", "is_operator": True, "a_ms": 2, "b_ms": 3, "change_ms": 1}],
+    "metrics": [{"name": "step_ms", **CHANGE}],
+    "operators": [{**CHANGED_ROW, "operator": None}],
+    "kernels": [CHANGED_ROW],
+    "layers": [CHANGED_ROW],
+    "swaps": [{"operator": "aten::mm", "gone": ["a"], "new": ["b"], "gone_ms": 1, "new_ms": 2}],
+    "ranks": [{"rank": 3, "a": RANK, "b": RANK}],
+    "gate": {
+        "verdict": "fail",
+        "rules": [
+            {
+                "rule": "step_ms<=+3%",
+                "metric": "step_ms",
+                "verdict": "fail",
+                "measured": CHANGE,
+                "threshold": 0.06,
+                "why": "w",
+            }
+        ],
+    },
+}
 
 ANSWERS = (
     DIFF,
     {**DIFF, "corrected_step_ms": None, "gate": None},
-    {**DIFF, "ranks": [{"rank": 3, "a": RANK, "b": None}], "gate": {"verdict": "missing", "rules": [
-        {"rule": "memory_peak_mb<=+3%", "metric": "memory_peak_mb", "verdict": "missing", "measured": None, "threshold": None, "why": "w"}]}},
-    {"schema": "headroom.redact/1", "output": "share.json.gz", "events": 3,
-     "replaced": {"paths": 1, "hosts": 0, "users": 0, "arguments": 0, "names": 2}, "changed_rows": [{"column": "host_events.name", "rows": 2}],
-     "proof": {"texts": 3, "scanned_bytes": 1000, "compared_values": 500}},
-    {"schema": "headroom.repair/1", "input": "broken.json", "output": "clean.json.gz", "events": 3,
-     "mended": [{"code": "repaired-event", "count": 1, "what": "w", "voids": [], "places": [{"byte": 5, "detail": None}]}],
-     "remaining": [{"code": "truncated", "count": 1, "what": "w", "voids": ["steps after the cut"], "places": [{"byte": None, "detail": "d"}]}]},
-    {"schema": "headroom.baselines/1", "folder": ".headroom/baselines",
-     "baselines": [{"file": "main.json", "problem": None, "name": "main", "step_ms": 2, "steps": 3, "runs": 1, "verdict": "host", "gpu": None}]},
+    {
+        **DIFF,
+        "ranks": [{"rank": 3, "a": RANK, "b": None}],
+        "gate": {
+            "verdict": "missing",
+            "rules": [
+                {
+                    "rule": "memory_peak_mb<=+3%",
+                    "metric": "memory_peak_mb",
+                    "verdict": "missing",
+                    "measured": None,
+                    "threshold": None,
+                    "why": "w",
+                }
+            ],
+        },
+    },
+    {
+        "schema": "headroom.redact/1",
+        "output": "share.json.gz",
+        "events": 3,
+        "replaced": {"paths": 1, "hosts": 0, "users": 0, "arguments": 0, "names": 2},
+        "changed_rows": [{"column": "host_events.name", "rows": 2}],
+        "proof": {"texts": 3, "scanned_bytes": 1000, "compared_values": 500},
+    },
+    {
+        "schema": "headroom.repair/1",
+        "input": "broken.json",
+        "output": "clean.json.gz",
+        "events": 3,
+        "mended": [
+            {"code": "repaired-event", "count": 1, "what": "w", "voids": [], "places": [{"byte": 5, "detail": None}]}
+        ],
+        "remaining": [
+            {
+                "code": "truncated",
+                "count": 1,
+                "what": "w",
+                "voids": ["steps after the cut"],
+                "places": [{"byte": None, "detail": "d"}],
+            }
+        ],
+    },
+    {
+        "schema": "headroom.baselines/1",
+        "folder": ".headroom/baselines",
+        "baselines": [
+            {
+                "file": "main.json",
+                "problem": None,
+                "name": "main",
+                "step_ms": 2,
+                "steps": 3,
+                "runs": 1,
+                "verdict": "host",
+                "gpu": None,
+            }
+        ],
+    },
     {"schema": "headroom.error/1", "error": "not found"},
-    {"schema": "headroom.scenarios/1",
-     "scenarios": [{"name": "amp", "summary": "s", "ranked": True, "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}]},
-                   {"name": "batch-size", "summary": "s", "ranked": False, "keys": [{"name": "n", "kind": "count", "choices": None, "otherwise": None}]}]},
+    {
+        "schema": "headroom.scenarios/1",
+        "scenarios": [
+            {
+                "name": "amp",
+                "summary": "s",
+                "ranked": True,
+                "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}],
+            },
+            {
+                "name": "batch-size",
+                "summary": "s",
+                "ranked": False,
+                "keys": [{"name": "n", "kind": "count", "choices": None, "otherwise": None}],
+            },
+        ],
+    },
     {"schema": "headroom.query/1", "sql": "select 1", "columns": ["1"], "rows": [[1], [None], ["a"]], "cut": False},
     {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": True},
-    {"schema": "headroom.metrics/1", "begin_ms": 0, "length_ms": 10, "buckets": 256, "steps": [{"index": 3, "start_ms": 1.5}],
-     "metrics": [{"name": "m", "unit": None, "left_out": 0, "curves": [{"instance": None, "process": "process 1", "points": [[0, 1, 2.5, 3]]}]}]},
-    {"schema": "headroom.traces/1", "traces": [{"trace": 1, "path": "t.json", "earlier": False}, {"trace": 2, "path": "old.json", "earlier": True}]},
-    {"schema": "headroom.run/1", "command": "python3 train.py", "phase": "running", "ended": 1, "time_s": 1.5, "path": "headroom-ui-2.pftrace", "exit_code": None,
-     "stopped": False, "problem": None, "lines": ["epoch 1"]},
+    {
+        "schema": "headroom.metrics/1",
+        "begin_ms": 0,
+        "length_ms": 10,
+        "buckets": 256,
+        "steps": [{"index": 3, "start_ms": 1.5}],
+        "metrics": [
+            {
+                "name": "m",
+                "unit": None,
+                "left_out": 0,
+                "curves": [{"instance": None, "process": "process 1", "points": [[0, 1, 2.5, 3]]}],
+            }
+        ],
+    },
+    {
+        "schema": "headroom.traces/1",
+        "traces": [{"trace": 1, "path": "t.json", "earlier": False}, {"trace": 2, "path": "old.json", "earlier": True}],
+    },
+    {
+        "schema": "headroom.run/1",
+        "command": "python3 train.py",
+        "phase": "running",
+        "ended": 1,
+        "time_s": 1.5,
+        "path": "headroom-ui-2.pftrace",
+        "exit_code": None,
+        "stopped": False,
+        "problem": None,
+        "lines": ["epoch 1"],
+    },
 )
 
 
 class Answers(unittest.TestCase):
-    """The schemas of what `headroom ui` alone answers, and of `diff`; test_ui.py and test_diff.py hold answers against them."""
+    """The schemas of what `headroom ui` alone answers, and of `diff`; test_ui.py and test_diff.py hold answers against
+    them.
+    """
 
     def refused(self, answer, path, change):
         changed = copy.deepcopy(answer)
@@ -219,14 +676,23 @@ class Answers(unittest.TestCase):
             for path in objects_in(answer):
                 self.assertFalse(self.refused(answer, path, lambda row: row.update(added_later=1)), path)
                 for key in set(at(answer, path)) - {"schema"}:
-                    self.assertTrue(self.refused(answer, path, lambda row: row.pop(key)), f"{path}: {key} may be left out")
+                    self.assertTrue(
+                        self.refused(answer, path, lambda row: row.pop(key)), f"{path}: {key} may be left out"
+                    )
 
     def test_refuses_what_contradicts_itself(self):
-        error, scenarios, run = (next(a for a in ANSWERS if key in a and a["schema"].startswith(f"headroom.{name}/"))
-                                 for name, key in (("error", "error"), ("scenarios", "scenarios"), ("run", "phase")))
+        error, scenarios, run = (
+            next(a for a in ANSWERS if key in a and a["schema"].startswith(f"headroom.{name}/"))
+            for name, key in (("error", "error"), ("scenarios", "scenarios"), ("run", "phase"))
+        )
         self.assertTrue(self.refused(error, (), lambda row: row.update(error="")))
-        for path, key, value in ((("scenarios", 0), "name", "Am p"), (("scenarios", 0, "keys", 0), "kind", "date"), (("scenarios", 0, "keys", 0), "choices", None),
-                                 (("scenarios", 1, "keys", 0), "choices", "1|2"), (("scenarios", 1), "ranked", None)):
+        for path, key, value in (
+            (("scenarios", 0), "name", "Am p"),
+            (("scenarios", 0, "keys", 0), "kind", "date"),
+            (("scenarios", 0, "keys", 0), "choices", None),
+            (("scenarios", 1, "keys", 0), "choices", "1|2"),
+            (("scenarios", 1), "ranked", None),
+        ):
             self.assertTrue(self.refused(scenarios, path, lambda row: row.update({key: value})), (path, key))
         for key, value in (("phase", "walking"), ("time_s", -1), ("path", 7), ("lines", [""] * 21), ("stopped", None)):
             self.assertTrue(self.refused(run, (), lambda row: row.update({key: value})), key)
@@ -236,12 +702,20 @@ class SelfContradiction(unittest.TestCase):
     """support.violations sees more than the schema can."""
 
     def test_each_is_found(self):
-        for path, key, value in ((("steps",), "count", 2), (("steps",), "p50_ms", 0.003), (("steps",), "max_ms", 9),
-                                 (("steps", "list", 0), "gpu_busy_ms", 1), (("gpu_time", 0), "idle_ms", 1),
-                                 (("gpu_time", 0), "busy_ms", 2), (("gpu_time", 0), "overlap_communication_pct", 0),
-                                 (("step_breakdown",), "other_ms", 0.000001), (("step_breakdown", "gpu"), "other_ms", 0.001),
-                                 (("kernels", 0), "mean_us", 3), (("health",), "grade", "A"),
-                                 (("health", "issues", 0), "code", "no-such-code")):
+        for path, key, value in (
+            (("steps",), "count", 2),
+            (("steps",), "p50_ms", 0.003),
+            (("steps",), "max_ms", 9),
+            (("steps", "list", 0), "gpu_busy_ms", 1),
+            (("gpu_time", 0), "idle_ms", 1),
+            (("gpu_time", 0), "busy_ms", 2),
+            (("gpu_time", 0), "overlap_communication_pct", 0),
+            (("step_breakdown",), "other_ms", 0.000001),
+            (("step_breakdown", "gpu"), "other_ms", 0.001),
+            (("kernels", 0), "mean_us", 3),
+            (("health",), "grade", "A"),
+            (("health", "issues", 0), "code", "no-such-code"),
+        ):
             report = copy.deepcopy(REPORT)
             at(report, path)[key] = value
             with self.subTest(key=key):
@@ -262,7 +736,10 @@ class Output(support.ProgramTest):
         "host-bound": [SAMPLES / "bert_base_amp_fp16_h200.json.gz"],
         "GPU-bound": [SAMPLES / "resnet50_fp32_h200.json.gz"],
         "without GPU": [support.GOLDEN / "no-gpu/trace.json"],
-        "two ranks": [support.GOLDEN / "two-ranks-with-steps/rank0.json", support.GOLDEN / "two-ranks-with-steps/rank1.json"],
+        "two ranks": [
+            support.GOLDEN / "two-ranks-with-steps/rank0.json",
+            support.GOLDEN / "two-ranks-with-steps/rank1.json",
+        ],
     }
 
     def undescribed(self, value, node, where, several):
@@ -299,13 +776,26 @@ class Definitions(unittest.TestCase):
 
     def test_health_codes_are_those_of_the_program(self):
         """The table of the page says what the declarations say, word for word, in their order."""
-        text = (support.ROOT / "src/store/import_log.h").read_text().split("#define HEADROOM_IMPORT_ISSUES(X)")[1].split("\nenum ")[0]
+        text = (
+            (support.ROOT / "src/store/import_log.h")
+            .read_text()
+            .split("#define HEADROOM_IMPORT_ISSUES(X)")[1]
+            .split("\nenum ")[0]
+        )
         strings = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
         declared = []
-        for code, severity, *texts in re.findall(r'X\(\w+,\s*"([^"]+)",\s*k(\w+),\s*' + r",\s*".join([strings] * 3) + r"\)", text.replace("\\\n", "\n")):
-            sentence, voids, remedy = ("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', t)).replace('\\"', '"') for t in texts)
+        for code, severity, *texts in re.findall(
+            r'X\(\w+,\s*"([^"]+)",\s*k(\w+),\s*' + r",\s*".join([strings] * 3) + r"\)", text.replace("\\\n", "\n")
+        ):
+            sentence, voids, remedy = (
+                "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', t)).replace('\\"', '"') for t in texts
+            )
             declared.append([f"`{code}`", severity.lower(), sentence, ", ".join(voids.split(",")), remedy])
         self.assertEqual(len(declared), len(re.findall(r"\bX\(k", text)), "this test does not read all declarations")
         page = support.DEFINITIONS.read_text().split("## health")[1].split("\n## ")[0]
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.split("\n") if re.match(r"\| `[a-z0-9-]+` \|", line)]
+        rows = [
+            [cell.strip() for cell in line.strip("|").split("|")]
+            for line in page.split("\n")
+            if re.match(r"\| `[a-z0-9-]+` \|", line)
+        ]
         self.assertEqual(rows, declared)

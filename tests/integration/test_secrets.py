@@ -1,5 +1,5 @@
-"""Traces hold secrets: unknown metadata, environment variables and arguments without a column are never echoed, not even in
-messages about damage right there."""
+"""Traces hold secrets: unknown metadata, environment variables and arguments without a column are never echoed, not
+even in messages about damage right there."""
 import gzip
 import json
 
@@ -15,12 +15,25 @@ def with_secrets():
     for e in events:
         e["args"] = {**e.get("args", {}), "api_key": f"{SECRET}-args", "env": {"HF_TOKEN": f"{SECRET}-args"}}
         e[f"{SECRET}-key"] = f"{SECRET}-field"
-    events.insert(0, {"ph": "M", "name": "environment", "pid": 100, "tid": 0, "args": {"AWS_SECRET_ACCESS_KEY": f"{SECRET}-event"}})
-    events.append({"ph": "i", "s": "g", "name": "mark", "pid": 100, "tid": 100, "ts": 1500, "args": {"token": f"{SECRET}-mark"}})
+    events.insert(
+        0,
+        {"ph": "M", "name": "environment", "pid": 100, "tid": 0, "args": {"AWS_SECRET_ACCESS_KEY": f"{SECRET}-event"}},
+    )
+    events.append(
+        {"ph": "i", "s": "g", "name": "mark", "pid": 100, "tid": 100, "ts": 1500, "args": {"token": f"{SECRET}-mark"}}
+    )
     events.append({"ph": "C", "name": "counter", "pid": 100, "ts": 1500, "args": {"password": f"{SECRET}-counter"}})
-    return {"metadata": {"env": {"HF_TOKEN": f"{SECRET}-env"}}, f"{SECRET}_KEY": 1, "username": f"{SECRET}-user",
-            "schemaVersion": 1, "deviceProperties": BASE["deviceProperties"], "trace_id": f"{SECRET}-id",
-            "traceEvents": events, "hostname": f"{SECRET}-host", "after": [[{"password": f"{SECRET}-after"}]]}
+    return {
+        "metadata": {"env": {"HF_TOKEN": f"{SECRET}-env"}},
+        f"{SECRET}_KEY": 1,
+        "username": f"{SECRET}-user",
+        "schemaVersion": 1,
+        "deviceProperties": BASE["deviceProperties"],
+        "trace_id": f"{SECRET}-id",
+        "traceEvents": events,
+        "hostname": f"{SECRET}-host",
+        "after": [[{"password": f"{SECRET}-after"}]],
+    }
 
 
 class Secrets(support.ProgramTest):
@@ -49,13 +62,18 @@ class Secrets(support.ProgramTest):
         text = json.dumps(with_secrets())
         at = [i for i in range(len(text)) if text.startswith(SECRET, i)]
         for position in (at[0], at[1], at[2], at[len(at) // 2], at[-2], at[-1]):
-            self.assert_kept("cut.json", text[:position + len(SECRET)])
+            self.assert_kept("cut.json", text[: position + len(SECRET)])
 
     def test_damaged_beside_each_secret(self):
         text = json.dumps(with_secrets())
-        for old, new in ((f'"{SECRET}-env"', f'"{SECRET}-env" "'), (f'"{SECRET}-args"', f'"{SECRET}"-args" x"'),
-                         (f'"{SECRET}-args"', f'"{SECRET}\x01\n-args"'), (f'"{SECRET}-env"', f"{SECRET}-env"),
-                         (f'"{SECRET}-after"', f'"{SECRET}-after'), (f'"{SECRET}-field"', f"\udcff{SECRET}")):
+        for old, new in (
+            (f'"{SECRET}-env"', f'"{SECRET}-env" "'),
+            (f'"{SECRET}-args"', f'"{SECRET}"-args" x"'),
+            (f'"{SECRET}-args"', f'"{SECRET}\x01\n-args"'),
+            (f'"{SECRET}-env"', f"{SECRET}-env"),
+            (f'"{SECRET}-after"', f'"{SECRET}-after'),
+            (f'"{SECRET}-field"', f"\udcff{SECRET}"),
+        ):
             self.assert_kept("damaged.json", text.replace(old, new, 3).encode("utf-8", "surrogateescape"))
 
     def test_in_a_file_that_is_no_trace(self):

@@ -16,7 +16,9 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 def commands():
     """All commands, by their words."""
-    named = lambda *words: re.findall(r"^  ([a-z][a-z-]*) ", support.headroom(*words, "--help").text.split("\n\n")[2], re.MULTILINE)
+    named = lambda *words: re.findall(
+        r"^  ([a-z][a-z-]*) ", support.headroom(*words, "--help").text.split("\n\n")[2], re.MULTILINE
+    )
     for name in named():
         yield [name]
         yield from ([name, inner] for inner in named(name))
@@ -46,8 +48,14 @@ VALUES = {
 
 class Bash(support.ProgramTest):
     def complete(self, *words, cwd=None):
-        done = subprocess.run(["bash", "-u", "-c", BASH, "bash", "headroom", *words], cwd=cwd or self.scratch, capture_output=True, text=True, timeout=30,
-                              env={"HEADROOM": str(support.BINARY), "PATH": "/usr/bin:/bin"})
+        done = subprocess.run(
+            ["bash", "-u", "-c", BASH, "bash", "headroom", *words],
+            cwd=cwd or self.scratch,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            env={"HEADROOM": str(support.BINARY), "PATH": "/usr/bin:/bin"},
+        )
         # bash tells that compopt has no meaning outside of a completion.
         self.assertEqual([line for line in done.stderr.splitlines() if "compopt" not in line], [])
         return [word for word in done.stdout.splitlines() if word]
@@ -82,7 +90,9 @@ class Bash(support.ProgramTest):
         self.assertEqual(set(self.complete("report", "--csv", "tw")), {"two words.json"})
         self.assertEqual(self.complete("diff", "tr"), ["trace.json"])
         self.write("cluster.toml", "")
-        self.assertLess({"cluster.toml"}, set(self.complete("scale", "--cluster", "")))  # A file, or a name that is known.
+        self.assertLess(
+            {"cluster.toml"}, set(self.complete("scale", "--cluster", ""))
+        )  # A file, or a name that is known.
         self.assertEqual(self.complete("predict", "--to", "tra"), [])
         self.assertEqual(self.complete("record", "--", "t"), [])  # Of another program: as if there were no completion.
 
@@ -92,10 +102,18 @@ class OtherShells(support.ProgramTest):
     def test_fish(self):
         script = self.scratch / "headroom.fish"
         script.write_text(support.headroom("completion", "fish").text)
+
         def complete(line):
-            done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C {line!r}"], cwd=self.scratch, capture_output=True, text=True, timeout=30)
+            done = subprocess.run(
+                ["fish", "--no-config", "-c", f"source {script}; complete -C {line!r}"],
+                cwd=self.scratch,
+                capture_output=True,
+                text=True,
+                timeout=30,
+            )
             self.assertEqual(done.stderr, "")
             return [row.split("\t")[0] for row in done.stdout.splitlines()]
+
         self.assertEqual(complete("headroom repo"), ["report"])
         self.assertEqual(set(complete("headroom report --color ")), {"auto", "always", "never"})
         for typed, offered in VALUES.items():
@@ -103,14 +121,17 @@ class OtherShells(support.ProgramTest):
                 self.assertEqual(set(complete("headroom " + typed)), offered)
         for words in commands():
             with self.subTest(command=words):
-                offered = set(complete(f"headroom {' '.join(words)} -")) | set(complete(f"headroom {' '.join(words)} --"))
+                offered = set(complete(f"headroom {' '.join(words)} -")) | set(
+                    complete(f"headroom {' '.join(words)} --")
+                )
                 self.assertLessEqual({flag for flag in flags_of(words) if flag.startswith("--")}, offered)
 
     def zsh(self, line):
         """What a line with tabs in it has become."""
         script = self.scratch / "_headroom"
         script.write_text(support.headroom("completion", "zsh").text)
-        # A terminal of its own, as completion has no other way in. Ctrl-G shows the line; what the terminal echoes is not it.
+        # A terminal of its own, as completion has no other way in. Ctrl-G shows the line; what the terminal echoes is
+        # not it.
         typed = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -119,9 +140,14 @@ zpty -m -r shell out '*ready*'
 zpty -n -w shell $'%s\a'
 repeat 300; do zpty -r -t shell out; text+=$out; [[ $text == *line'<'*'>'* ]] && break; sleep 0.1; done
 print -r -- $text
-""" % (script, line.replace("\t", "\\t"))
+""" % (
+            script,
+            line.replace("\t", "\\t"),
+        )
         self.assertEqual(subprocess.run(["zsh", "-n", script], capture_output=True, text=True, timeout=30).stderr, "")
-        done = subprocess.run(["zsh", "-f", "-c", typed], capture_output=True, text=True, timeout=60, env={**os.environ, "TERM": "xterm"})
+        done = subprocess.run(
+            ["zsh", "-f", "-c", typed], capture_output=True, text=True, timeout=60, env={**os.environ, "TERM": "xterm"}
+        )
         shown = re.search(r"line<(.*)>", done.stdout)
         self.assertIsNotNone(shown, done)
         return shown[1].rstrip(", ")  # What zsh puts behind a word, as another may follow.
@@ -129,9 +155,14 @@ print -r -- $text
     @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
     def test_zsh(self):
         self.assertEqual(self.zsh("headroom repo\t --colo\talw\t"), "headroom report --color always")
-        for typed, whole in (("export t.json --to perf\t", "export t.json --to perfetto"), ("redact t.json --remove use\t", "redact t.json --remove users"),
-                             ("diff a b --gate samples\t", "diff a b --gate samples_per_s"), ("diff a b --accept math\t", "diff a b --accept math_dtype"),
-                             ("predict t.json --to H10\t", "predict t.json --to H100"), ("scale t.json --schedule loc\t", "scale t.json --schedule local-sgd")):
+        for typed, whole in (
+            ("export t.json --to perf\t", "export t.json --to perfetto"),
+            ("redact t.json --remove use\t", "redact t.json --remove users"),
+            ("diff a b --gate samples\t", "diff a b --gate samples_per_s"),
+            ("diff a b --accept math\t", "diff a b --accept math_dtype"),
+            ("predict t.json --to H10\t", "predict t.json --to H100"),
+            ("scale t.json --schedule loc\t", "scale t.json --schedule local-sgd"),
+        ):
             with self.subTest(typed):
                 self.assertEqual(self.zsh("headroom " + typed), f"headroom {whole}")
 
@@ -140,7 +171,11 @@ print -r -- $text
             script = support.headroom("completion", shell).text
             for words in commands():
                 for flag in flags_of(words):
-                    bare = f" -{'l' if flag.startswith('--') else 's'} {flag.lstrip('-')} " if shell == "fish" else f"{flag}["
+                    bare = (
+                        f" -{'l' if flag.startswith('--') else 's'} {flag.lstrip('-')} "
+                        if shell == "fish"
+                        else f"{flag}["
+                    )
                     self.assertIn(bare, script, (shell, words))
 
     def test_an_unknown_shell(self):
@@ -150,7 +185,9 @@ print -r -- $text
 
 class Manual(support.ProgramTest):
     def typeset(self, page):
-        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=page, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=page, capture_output=True, text=True, timeout=30
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 

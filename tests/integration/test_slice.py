@@ -45,8 +45,8 @@ class Slice(support.ProgramTest):
         self.assertIn("0 steps; of 1 that it holds it tells these alone", self.said)
 
     def test_the_first_step_waits_for_the_queue_as_it_did(self):
-        """Of a host that runs ahead, work of earlier steps ran between the end of the window and the first task of its steps, and was
-        left out: the step before took twice its time, and means and throughput were wrong."""
+        """Of a host that runs ahead, work of earlier steps ran between the end of the window and the first task of its
+        steps, and was left out: the step before took twice its time, and means and throughput were wrong."""
         for trace in (SAMPLE, support.data_file("h200/traces/vgg19_bs-8.json.gz")):
             want = {row["index"]: row["wall_ms"] for row in self.report(trace)["steps"]["list"]}
             part = self.slice(trace, "--steps", f"{sorted(want)[1]}:{sorted(want)[1]}")
@@ -75,8 +75,13 @@ class Slice(support.ProgramTest):
                     for report in each:
                         for row in report[table]:
                             sums[row["name"]] = sums.get(row["name"], 0) + row[key]
-                    self.assertEqual({row["name"]: round(row[key], 3) for row in together[table]}, {name: round(sum_, 3) for name, sum_ in sums.items()})
-            self.assertLess(sum(row["count"] for row in each[0]["kernels"]), sum(row["count"] for row in whole["kernels"]) / 2)
+                    self.assertEqual(
+                        {row["name"]: round(row[key], 3) for row in together[table]},
+                        {name: round(sum_, 3) for name, sum_ in sums.items()},
+                    )
+            self.assertLess(
+                sum(row["count"] for row in each[0]["kernels"]), sum(row["count"] for row in whole["kernels"]) / 2
+            )
 
     def test_launches_and_tasks_stay_together(self):
         whole = stores.tables(SAMPLE, self.scratch / "whole")
@@ -94,7 +99,13 @@ class Slice(support.ProgramTest):
             self.assertEqual(part[name], whole[name], name)
 
     def test_a_part_of_all_is_all(self):
-        self.assertEqual(stores.differences(stores.tables(SAMPLE, self.scratch / "a"), stores.tables(self.slice(SAMPLE, "--time", "0:"), self.scratch / "b")), [])
+        self.assertEqual(
+            stores.differences(
+                stores.tables(SAMPLE, self.scratch / "a"),
+                stores.tables(self.slice(SAMPLE, "--time", "0:"), self.scratch / "b"),
+            ),
+            [],
+        )
 
     def test_ranks(self):
         trace = ranks.load(support.data_file(RANKS))
@@ -104,18 +115,24 @@ class Slice(support.ProgramTest):
             ranks.write(ranks.make_rank(trace, rank, 2), folder / f"node{rank}_4{rank}.17000000000.pt.trace.json.gz")
         one = sorted(folder.iterdir())[1]
         want = stores.tables(one, self.scratch / "one")
-        self.assertEqual(stores.differences(want, stores.tables(self.slice(folder, "--rank", "1"), self.scratch / "of-folder")), [])
+        self.assertEqual(
+            stores.differences(want, stores.tables(self.slice(folder, "--rank", "1"), self.scratch / "of-folder")), []
+        )
         merged = self.scratch / "merged.json"
         self.assertEqual(support.headroom("merge", folder, "-o", merged).code, 0)
         got = stores.tables(self.slice(merged, "--rank", "1"), self.scratch / "of-merged")
         self.assertEqual(len(got["gpu_tasks"]), len(want["gpu_tasks"]))
         self.assertEqual(len(got["host_events"]), len(want["host_events"]))
-        self.assert_refused(support.headroom("slice", folder, "--time", "0:1", "-o", self.scratch / "x.json"), 2, "--rank")
+        self.assert_refused(
+            support.headroom("slice", folder, "--time", "0:1", "-o", self.scratch / "x.json"), 2, "--rank"
+        )
 
     def test_what_is_refused(self):
         out = self.scratch / "x.json"
         self.assert_refused(support.headroom("slice", SAMPLE, "-o", out), 2, "--steps", "--time", "--rank")
-        self.assert_refused(support.headroom("slice", SAMPLE, "--steps", "1:2", "--time", "1:2", "-o", out), 2, "one of them")
+        self.assert_refused(
+            support.headroom("slice", SAMPLE, "--steps", "1:2", "--time", "1:2", "-o", out), 2, "one of them"
+        )
         self.assert_refused(support.headroom("slice", SAMPLE, "--steps", "9000:", "-o", out), 2, "no such step")
         for wrong in ("5", ":", "9:8", "a:b", "-1:5", "nan:5"):
             self.assert_refused(support.headroom("slice", SAMPLE, f"--time={wrong}", "-o", out), 2, "--time")
@@ -125,4 +142,6 @@ class Slice(support.ProgramTest):
 
     @support.NEEDS_FULL_DEVICE
     def test_a_full_disk(self):
-        self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1:2", "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE)
+        self.assert_refused(
+            support.headroom("slice", SAMPLE, "--time", "1:2", "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE
+        )

@@ -38,9 +38,18 @@ class Slurm:
         (self.folder / "munge.key").write_bytes(os.urandom(128))
         (self.folder / "munge.key").chmod(0o600)
         munge = f"{self.folder}/munge"
-        self._run("munged", "--foreground", "--force", f"--key-file={self.folder}/munge.key", f"--socket={munge}.socket", f"--pid-file={munge}.pid",
-                  f"--log-file={munge}.log", f"--seed-file={munge}.seed")
-        (self.folder / "slurm.conf").write_text(f"""ClusterName=headroom-test
+        self._run(
+            "munged",
+            "--foreground",
+            "--force",
+            f"--key-file={self.folder}/munge.key",
+            f"--socket={munge}.socket",
+            f"--pid-file={munge}.pid",
+            f"--log-file={munge}.log",
+            f"--seed-file={munge}.seed",
+        )
+        (self.folder / "slurm.conf").write_text(
+            f"""ClusterName=headroom-test
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={free_port()}
 AuthType=auth/munge
@@ -58,7 +67,8 @@ SelectTypeParameters=CR_CPU
 MpiDefault=none
 NodeName={host} NodeAddr=127.0.0.1 Port={free_port()} CPUs={os.cpu_count()} State=UNKNOWN
 PartitionName=all Nodes={host} Default=YES State=UP
-""")
+"""
+        )
         self._run("slurmctld", "-D")
         self._run("slurmd", "-D", "-f", self.folder / "slurm.conf")
         deadline = time.monotonic() + WAIT_S
@@ -74,14 +84,18 @@ PartitionName=all Nodes={host} Default=YES State=UP
             process.wait(WAIT_S)
 
     def say(self, *command):
-        return subprocess.run([str(part) for part in command], env=self.environment, capture_output=True, text=True, timeout=2 * WAIT_S).stdout
+        return subprocess.run(
+            [str(part) for part in command], env=self.environment, capture_output=True, text=True, timeout=2 * WAIT_S
+        ).stdout
 
     def log(self):
         return (self.folder / "log").read_text(errors="replace")[-600:]
 
     def _run(self, *command):
         with (self.folder / "log").open("a") as log:
-            self.processes.append(subprocess.Popen([str(part) for part in command], env=self.environment, stdout=log, stderr=log))
+            self.processes.append(
+                subprocess.Popen([str(part) for part in command], env=self.environment, stdout=log, stderr=log)
+            )
         time.sleep(1)
 
 
@@ -94,31 +108,58 @@ class UnderSlurm(support.ProgramTest):
         os.environ["PATH"] += ":/usr/sbin"  # Where Debian puts daemons.
         missing = [program for program in PROGRAMS if shutil.which(program) is None]
         if missing or os.geteuid() != 0:
-            raise unittest.SkipTest(f"no Slurm here (packages slurm-wlm and munge; root): {', '.join(missing) or 'not root'}")
+            raise unittest.SkipTest(
+                f"no Slurm here (packages slurm-wlm and munge; root): {', '.join(missing) or 'not root'}"
+            )
         folder = tempfile.TemporaryDirectory(prefix="headroom-slurm-")
         cls.addClassCleanup(folder.cleanup)
         trace = ranks.load(support.data_file(TRACE))
         cls.folder = pathlib.Path(folder.name)
         (cls.folder / "traces").mkdir()
         for rank in range(WORLD):
-            ranks.write(ranks.make_rank(trace, rank, WORLD, late_us=900 if rank == 1 else 0), cls.folder / f"traces/rank{rank}.json.gz")
+            ranks.write(
+                ranks.make_rank(trace, rank, WORLD, late_us=900 if rank == 1 else 0),
+                cls.folder / f"traces/rank{rank}.json.gz",
+            )
         cls.slurm = Slurm(cls.folder)
         cls.addClassCleanup(cls.slurm.stop)
         cls.slurm.start()
 
     def test_srun_gives_one_answer(self):
         arguments = ("report", self.folder / "traces", "--json", "--no-local-state")
-        outcome = support.run(["srun", "--mpi=pmix", "--overcommit", "-n", "3", support.BINARY, *arguments], seconds=WAIT_S, environment=self.slurm.environment)
+        outcome = support.run(
+            ["srun", "--mpi=pmix", "--overcommit", "-n", "3", support.BINARY, *arguments],
+            seconds=WAIT_S,
+            environment=self.slurm.environment,
+        )
         self.assertEqual(outcome.text, support.headroom(*arguments).text, outcome)
 
     def test_without_pmix_it_says_what_to_do(self):
-        outcome = support.run(["srun", "--mpi=none", "--overcommit", "-n", "2", support.BINARY, "report", self.folder / "traces"], seconds=WAIT_S,
-                              environment=self.slurm.environment)
+        outcome = support.run(
+            ["srun", "--mpi=none", "--overcommit", "-n", "2", support.BINARY, "report", self.folder / "traces"],
+            seconds=WAIT_S,
+            environment=self.slurm.environment,
+        )
         self.assertEqual((outcome.code, outcome.out, outcome.message.count("--mpi=pmix")), (2, b"", 1), outcome)
 
     def test_the_batch_script(self):
-        self.slurm.say("sbatch", "--wait", "--chdir", self.folder, "--nodes=1", "--ntasks-per-node=2", "--cpus-per-task=1", "--overcommit", "--output=answer.txt",
-                       f"--export=ALL,HEADROOM={support.BINARY}", SCRIPT, self.folder / "traces", "--only", "ranks", "--no-local-state")
+        self.slurm.say(
+            "sbatch",
+            "--wait",
+            "--chdir",
+            self.folder,
+            "--nodes=1",
+            "--ntasks-per-node=2",
+            "--cpus-per-task=1",
+            "--overcommit",
+            "--output=answer.txt",
+            f"--export=ALL,HEADROOM={support.BINARY}",
+            SCRIPT,
+            self.folder / "traces",
+            "--only",
+            "ranks",
+            "--no-local-state",
+        )
         answer = (self.folder / "answer.txt").read_text()
         self.assertIn("Rank 1", answer)
         for process in (0, 1):

@@ -60,7 +60,10 @@ class Ui(support.ProgramTest):
             self.assertIn(word, cookie)
         self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
         self.assertNotIn("unsafe", headers["Content-Security-Policy"])
-        self.assertEqual((headers["X-Content-Type-Options"], headers["Referrer-Policy"], headers["Cache-Control"]), ("nosniff", "no-referrer", "no-store"))
+        self.assertEqual(
+            (headers["X-Content-Type-Options"], headers["Referrer-Policy"], headers["Cache-Control"]),
+            ("nosniff", "no-referrer", "no-store"),
+        )
         for name, kind in (("app.js", "text/javascript"), ("app.css", "text/css")):
             status, headers, body = self.ask(f"/{name}", {**self.cookie, "Accept-Encoding": "gzip, deflate, br"})
             self.assertEqual((status, headers["Content-Type"].split(";")[0]), (200, kind))
@@ -88,19 +91,32 @@ class Ui(support.ProgramTest):
         self.assertEqual(amp["keys"][0]["choices"], "fp16|bf16")
 
     def test_a_wrong_question_is_told_why(self):
-        for path, wanted, word in (("whatif?scenario=ampp", 400, "amp"), ("whatif?scenario=", 400, "scenario"), ("no-such", 404, "not found"), ("", 404, "not found")):
+        for path, wanted, word in (
+            ("whatif?scenario=ampp", 400, "amp"),
+            ("whatif?scenario=", 400, "scenario"),
+            ("no-such", 404, "not found"),
+            ("", 404, "not found"),
+        ):
             with self.subTest(path):
                 status, _, body = self.ask(f"/api/v1/{path}", self.cookie)
                 answer = json.loads(body)
-                self.assertEqual((status, answer["schema"], support.answer_violations(answer)), (wanted, "headroom.error/1", []))
+                self.assertEqual(
+                    (status, answer["schema"], support.answer_violations(answer)), (wanted, "headroom.error/1", [])
+                )
                 self.assertIn(word, answer["error"])
 
     def test_nobody_else_gets_an_answer(self):
         page = f"http://{self.link.netloc}"
         refused = [
-            ({}, None), ({"Cookie": f"headroom-{self.link.port}=0"}, None), (self.cookie, "evil.example"), (self.cookie, f"evil.example:{self.link.port}"),
-            (self.cookie, ""), ({**self.cookie, "Origin": "http://evil.example"}, None), ({**self.cookie, "Origin": "null"}, None),
-            ({**self.cookie, "Origin": f"http://127.0.0.1:{self.link.port + 1}"}, None)]
+            ({}, None),
+            ({"Cookie": f"headroom-{self.link.port}=0"}, None),
+            (self.cookie, "evil.example"),
+            (self.cookie, f"evil.example:{self.link.port}"),
+            (self.cookie, ""),
+            ({**self.cookie, "Origin": "http://evil.example"}, None),
+            ({**self.cookie, "Origin": "null"}, None),
+            ({**self.cookie, "Origin": f"http://127.0.0.1:{self.link.port + 1}"}, None),
+        ]
         for path in ("/", "/api/v1/report", "/app.js", "/api/v1/whatif?scenario=amp"):
             for headers, host in refused:
                 with self.subTest(path=path, headers=headers, host=host):
@@ -113,7 +129,15 @@ class Ui(support.ProgramTest):
         self.assertEqual(self.ask("/api/v1/scenarios", self.cookie, host="localhost:9999")[0], 200)
 
     def test_paths_lead_nowhere_else(self):
-        for path in ("/../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/%2e%2e/%2e%2e/etc/passwd", "/app.js/../../etc/passwd", "/api/v2/report", "/index.html%00", "//etc/passwd"):
+        for path in (
+            "/../etc/passwd",
+            "/..%2f..%2fetc%2fpasswd",
+            "/%2e%2e/%2e%2e/etc/passwd",
+            "/app.js/../../etc/passwd",
+            "/api/v2/report",
+            "/index.html%00",
+            "//etc/passwd",
+        ):
             with self.subTest(path):
                 status, _, body = self.ask(path, self.cookie)
                 self.assertIn(status, (400, 404))
@@ -142,12 +166,23 @@ class Ui(support.ProgramTest):
         self.assertEqual(ours, [f"0100007F:{self.link.port:04X}"])
 
     def test_a_port_that_is_taken(self):
-        self.assert_refused(support.headroom("ui", TRACE, "--port", str(self.link.port)), 2, "cannot listen", "another port")
+        self.assert_refused(
+            support.headroom("ui", TRACE, "--port", str(self.link.port)), 2, "cannot listen", "another port"
+        )
 
 
 class NothingToReplay(support.ProgramTest):
     def test_every_scenario_abstains_as_on_the_command_line(self):
-        trace = self.write("host.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}))
+        trace = self.write(
+            "host.json",
+            json.dumps(
+                {
+                    "traceEvents": [
+                        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+                    ]
+                }
+            ),
+        )
         with subprocess.Popen([support.BINARY, "ui", trace, LOCAL, "-q"], stdout=subprocess.PIPE, text=True) as server:
             self.addCleanup(server.kill)
             link = urllib.parse.urlsplit(server.stdout.readline().strip())
@@ -167,8 +202,13 @@ class Opener(support.ProgramTest):
     def start(self, opener, **environment):
         """`headroom ui --open` with that shell script as its opener, and the link that it prints."""
         self.write("xdg-open", f"#!/bin/sh\n{opener}\nmv told opened\n").chmod(0o755)
-        server = subprocess.Popen([support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"], stdout=subprocess.PIPE, text=True, cwd=self.scratch,
-                                  env={**os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}", **environment})
+        server = subprocess.Popen(
+            [support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self.scratch,
+            env={**os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}", **environment},
+        )
         return server, server.stdout.readline().strip()
 
     def opened(self, server):
@@ -178,6 +218,7 @@ class Opener(support.ProgramTest):
 
         def left():
             return [child for task in children.glob("*/children") for child in task.read_text().split()]
+
         while (left() or not (self.scratch / "opened").exists()) and time.monotonic() < until:
             time.sleep(0.05)
         self.assertEqual(left(), [], "the opener is not waited for")
@@ -198,7 +239,9 @@ class Opener(support.ProgramTest):
         for runtime in (self.scratch, self.scratch / "missing"):
             with self.subTest(runtime):
                 (self.scratch / "opened").unlink(missing_ok=True)
-                server, link = self.start("tr '\\0' ' ' </proc/$$/cmdline >told", XDG_RUNTIME_DIR=str(runtime), TMPDIR=str(self.scratch))
+                server, link = self.start(
+                    "tr '\\0' ' ' </proc/$$/cmdline >told", XDG_RUNTIME_DIR=str(runtime), TMPDIR=str(self.scratch)
+                )
                 with server:
                     arguments = self.opened(server)
                     token = link.split("token=")[1]
@@ -212,8 +255,13 @@ class Opener(support.ProgramTest):
 
     def test_where_no_file_can_be_written_one_opens_the_link_by_hand(self):
         missing = str(self.scratch / "missing")
-        server = subprocess.Popen([support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env={**os.environ, "XDG_RUNTIME_DIR": missing, "TMPDIR": missing})
+        server = subprocess.Popen(
+            [support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "XDG_RUNTIME_DIR": missing, "TMPDIR": missing},
+        )
         with server:
             self.assertIn("token=", server.stdout.readline())
             self.assertIn("open the link by hand", server.stderr.readline())

@@ -30,17 +30,61 @@ class Forecasts(support.ProgramTest):
         self.assert_as_command("predict", {})
         self.assert_as_command("predict", {"gpu": ["A100-80", "L4"]}, "--gpu", "A100-80,L4")
         self.assert_as_command("predict", {"gpu": "H100,H200"}, "--gpu", "H100,H200")
-        self.assert_as_command("predict", {"gpu": "L4", "total_steps": 1000, "region": "DE", "pue": "1.2", "batch_curve": 1},
-                               "--gpu", "L4", "--total-steps", "1000", "--region", "DE", "--pue", "1.2", "--batch-curve")
-        self.assert_as_command("predict", {"gpu": "H200", "total_steps": 1000000, "provider": "AWS", "max_hours": 30, "max_money": "200.5"},
-                               "--gpu", "H200", "--total-steps", "1000000", "--provider", "AWS", "--max-hours", "30", "--max-money", "200.5")
+        self.assert_as_command(
+            "predict",
+            {"gpu": "L4", "total_steps": 1000, "region": "DE", "pue": "1.2", "batch_curve": 1},
+            "--gpu",
+            "L4",
+            "--total-steps",
+            "1000",
+            "--region",
+            "DE",
+            "--pue",
+            "1.2",
+            "--batch-curve",
+        )
+        self.assert_as_command(
+            "predict",
+            {"gpu": "H200", "total_steps": 1000000, "provider": "AWS", "max_hours": 30, "max_money": "200.5"},
+            "--gpu",
+            "H200",
+            "--total-steps",
+            "1000000",
+            "--provider",
+            "AWS",
+            "--max-hours",
+            "30",
+            "--max-money",
+            "200.5",
+        )
 
     def test_scale(self):
         self.assert_as_command("scale", {})
-        self.assert_as_command("scale", {"gpus": "1,2,4x2", "bandwidth_gbps": "10,25", "latency_us": 5, "gpus_per_node": 2, "strong": 1},
-                               "--gpus", "1,2,4x2", "--bandwidth-gbps", "10,25", "--latency-us", "5", "--gpus-per-node", "2", "--strong")
-        self.assert_as_command("scale", {"gpus": ["8", "64"], "cluster": "dgx-h100", "schedule": "zero-3", "with": "amp"},
-                               "--gpus", "8,64", "--cluster", "dgx-h100", "--schedule", "zero-3", "--with", "amp")
+        self.assert_as_command(
+            "scale",
+            {"gpus": "1,2,4x2", "bandwidth_gbps": "10,25", "latency_us": 5, "gpus_per_node": 2, "strong": 1},
+            "--gpus",
+            "1,2,4x2",
+            "--bandwidth-gbps",
+            "10,25",
+            "--latency-us",
+            "5",
+            "--gpus-per-node",
+            "2",
+            "--strong",
+        )
+        self.assert_as_command(
+            "scale",
+            {"gpus": ["8", "64"], "cluster": "dgx-h100", "schedule": "zero-3", "with": "amp"},
+            "--gpus",
+            "8,64",
+            "--cluster",
+            "dgx-h100",
+            "--schedule",
+            "zero-3",
+            "--with",
+            "amp",
+        )
 
     def test_what_one_can_ask_for(self):
         status, gpus = self.server.ask("gpus")
@@ -51,7 +95,9 @@ class Forecasts(support.ProgramTest):
         status, clusters = self.server.ask("clusters")
         self.assertEqual(status, 200)
         listed = support.headroom("scale", "--list").text
-        self.assertEqual([one["cluster"] for one in clusters["clusters"]], [line.split()[0] for line in listed.splitlines()])
+        self.assertEqual(
+            [one["cluster"] for one in clusters["clusters"]], [line.split()[0] for line in listed.splitlines()]
+        )
         for answer in (gpus, clusters):
             name = answer["schema"].removeprefix("headroom.").replace("/", "-")
             schema = json.loads((support.ROOT / f"docs/schema/{name}.json").read_text())
@@ -61,15 +107,33 @@ class Forecasts(support.ProgramTest):
     def test_a_wrong_question_is_told_why(self):
         outside = self.write("cluster.toml", "secret")
         cases = [
-            ("predict", {"gpu": "A100-8"}, "near names: A100-80"), ("predict", {"gpu": ""}, "gpu: a value is empty"),
-            ("predict", {"region": "DE"}, "--total-steps"), ("predict", {"total_steps": "1.5"}, "whole number"),
-            ("predict", {"total_steps": 5, "provider": "nobody"}, "nobody"), ("predict", {"prices": outside}, "'prices' is not known here"),
-            ("scale", {"gpus": "0"}, "--gpus 0"), ("scale", {"cluster": outside}, "known are"), ("scale", {"cluster": "dgx-h100", "latency_us": 3}, "give one of them"),
-            ("scale", {"cluster": "workstation-4-pcie4", "gpus": "8"}, "workstation"), ("scale", {"bandwidth_gbps": "fast"}, "no number"), ("scale", {"bandwidth_gbps": "nan"}, "no number"),
-            ("scale", {"strong": "yes"}, "0 or 1"), ("scale", {"strong": [1, 0]}, "more than once"), ("scale", {"schedule": "pigeon"}, "must be ddp"), ("scale", {"with": "p3"}, "--schedule"),
-            ("scale", {"gpus": ",".join(map(str, range(1, 66)))}, "65 values in one question"), ("scale", {"gpus": ",".join(map(str, range(1, 34))), "bandwidth_gbps": "10,25"}, "66 values"),
-            ("whatif", {"scenario": [f"gpu-speed:factor={factor}" for factor in range(1, 66)]}, "65 values in one question"), ("data", {"change": [f"workers={workers}" for workers in range(1, 66)]}, "headroom data takes more"),
-            ("gpus", {"gpu": "L4"}, "nothing is asked for"), ("clusters", {"a\x1b[1m": ""}, "nothing is asked for")]
+            ("predict", {"gpu": "A100-8"}, "near names: A100-80"),
+            ("predict", {"gpu": ""}, "gpu: a value is empty"),
+            ("predict", {"region": "DE"}, "--total-steps"),
+            ("predict", {"total_steps": "1.5"}, "whole number"),
+            ("predict", {"total_steps": 5, "provider": "nobody"}, "nobody"),
+            ("predict", {"prices": outside}, "'prices' is not known here"),
+            ("scale", {"gpus": "0"}, "--gpus 0"),
+            ("scale", {"cluster": outside}, "known are"),
+            ("scale", {"cluster": "dgx-h100", "latency_us": 3}, "give one of them"),
+            ("scale", {"cluster": "workstation-4-pcie4", "gpus": "8"}, "workstation"),
+            ("scale", {"bandwidth_gbps": "fast"}, "no number"),
+            ("scale", {"bandwidth_gbps": "nan"}, "no number"),
+            ("scale", {"strong": "yes"}, "0 or 1"),
+            ("scale", {"strong": [1, 0]}, "more than once"),
+            ("scale", {"schedule": "pigeon"}, "must be ddp"),
+            ("scale", {"with": "p3"}, "--schedule"),
+            ("scale", {"gpus": ",".join(map(str, range(1, 66)))}, "65 values in one question"),
+            ("scale", {"gpus": ",".join(map(str, range(1, 34))), "bandwidth_gbps": "10,25"}, "66 values"),
+            (
+                "whatif",
+                {"scenario": [f"gpu-speed:factor={factor}" for factor in range(1, 66)]},
+                "65 values in one question",
+            ),
+            ("data", {"change": [f"workers={workers}" for workers in range(1, 66)]}, "headroom data takes more"),
+            ("gpus", {"gpu": "L4"}, "nothing is asked for"),
+            ("clusters", {"a\x1b[1m": ""}, "nothing is asked for"),
+        ]
         for question, parameters, why in cases:
             with self.subTest(question=question, parameters=parameters):
                 status, answer = self.server.ask(question, **parameters)
@@ -106,10 +170,16 @@ class OfALoader(support.ProgramTest):
 
     def test_a_wrong_question_is_told_why(self):
         cases = [
-            ({"loader": "0"}, "whole number"), ({"loader": 2}, "the recording has 1 loader"), ({"loader": [1, 2]}, "more than once"),
-            ({"change": ""}, "an empty change"), ({"change": "workers"}, "no KEY=VALUE"), ({"change": "workers=-1"}, "whole number"),
-            ({"change": "turbo=1"}, "the keys are workers=N"), ({"change": ["workers=2", "stage=Nope:2"]}, "there are Crop, Decode"),
-            ({"changes": "workers=2"}, "'changes' is not known here")]
+            ({"loader": "0"}, "whole number"),
+            ({"loader": 2}, "the recording has 1 loader"),
+            ({"loader": [1, 2]}, "more than once"),
+            ({"change": ""}, "an empty change"),
+            ({"change": "workers"}, "no KEY=VALUE"),
+            ({"change": "workers=-1"}, "whole number"),
+            ({"change": "turbo=1"}, "the keys are workers=N"),
+            ({"change": ["workers=2", "stage=Nope:2"]}, "there are Crop, Decode"),
+            ({"changes": "workers=2"}, "'changes' is not known here"),
+        ]
         for parameters, why in cases:
             with self.subTest(parameters=parameters):
                 status, answer = self.server.ask("data", **parameters)
@@ -141,7 +211,9 @@ class Compared(support.ProgramTest):
         self.assertEqual((status, support.answer_violations(answer)), (200, []))
         self.assertEqual([(one["trace"], one["path"]) for one in answer["traces"]], [(1, str(TRACE)), (2, str(other))])
         for number, trace in ((1, TRACE), (2, other)):
-            self.assertEqual(server.ask("report", trace=number), (200, support.headroom("report", trace, "--json", LOCAL).json()))
+            self.assertEqual(
+                server.ask("report", trace=number), (200, support.headroom("report", trace, "--json", LOCAL).json())
+            )
         self.assertEqual(server.ask("report"), server.ask("report", trace=1))
         for wrong in ("3", "0", "x"):
             status, answer = server.ask("report", trace=wrong)
@@ -153,7 +225,16 @@ class Compared(support.ProgramTest):
 
 class NothingToReplay(support.ProgramTest):
     def test_what_cannot_be_told_is_said(self):
-        trace = self.write("host.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}))
+        trace = self.write(
+            "host.json",
+            json.dumps(
+                {
+                    "traceEvents": [
+                        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+                    ]
+                }
+            ),
+        )
         server = Server(trace)
         self.addCleanup(server.stop)
         predicted = support.headroom("predict", trace, "--gpu", "L4", "--json", LOCAL).json()

@@ -43,7 +43,9 @@ class Reload(support.ProgramTest):
         return support.headroom("report", self.trace, "--json", LOCAL).json()
 
     def test_a_new_file_is_shown_and_a_broken_one_is_not(self):
-        self.assertEqual(self.state(), {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": False})
+        self.assertEqual(
+            self.state(), {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": False}
+        )
         first = self.server.ask("predict", gpu="A100-80")
         self.replace_by(SECOND)
         self.wait_until(lambda state: state["generation"] == 1)

@@ -63,14 +63,21 @@ class Page:
     """What a page of `headroom ui ARGS` asks, with its cookie and its origin."""
 
     def __init__(self, folder, *args, quiet=True):
-        self.process = subprocess.Popen([support.BINARY, "ui", *args, LOCAL, *(["-q"] if quiet else [])], cwd=folder,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [support.BINARY, "ui", *args, LOCAL, *(["-q"] if quiet else [])],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
         if not link.netloc:
             raise AssertionError(f"no link: {self.process.communicate()[1]}")
         self.host, self.port = link.netloc, link.port
-        self.own = {"Cookie": f"headroom-{link.port}={urllib.parse.parse_qs(link.query)['token'][0]}",
-                    "Origin": f"http://{link.netloc}"}
+        self.own = {
+            "Cookie": f"headroom-{link.port}={urllib.parse.parse_qs(link.query)['token'][0]}",
+            "Origin": f"http://{link.netloc}",
+        }
 
     def ask(self, method, path, headers=None):
         """Status and text; no length is told, as `fetch` may."""
@@ -138,6 +145,7 @@ class RunTest(support.ProgramTest):
 
     def assert_gone(self, marker):
         """No process is left whose command line has the marker."""
+
         def left():
             found = []
             for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
@@ -147,6 +155,7 @@ class RunTest(support.ProgramTest):
                 except OSError:
                     pass
             return found
+
         until = time.monotonic() + 10
         while left() and time.monotonic() < until:
             time.sleep(0.1)
@@ -173,11 +182,16 @@ class UiRun(RunTest):
     def test_first_and_again_with_a_faster_program(self):
         page = self.start("--run", f"{PYTHON} train.py 20")
         first = page.get("run")
-        self.assertEqual((first["phase"], first["ended"], first["exit_code"], first["problem"], first["stopped"]), ("idle", 1, 0, None, False))
+        self.assertEqual(
+            (first["phase"], first["ended"], first["exit_code"], first["problem"], first["stopped"]),
+            ("idle", 1, 0, None, False),
+        )
         self.assertEqual(first["path"], "headroom-ui-1.pftrace")
         self.assertIn("ends", first["lines"])
         self.assertEqual(page.paths(), [("headroom-ui-1.pftrace", False)])
-        self.assertEqual(page.get("state"), {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": True})
+        self.assertEqual(
+            page.get("state"), {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": True}
+        )
         slow = page.get("report")
         self.assertGreater(slow["steps"]["p50_ms"], 20)
 
@@ -203,7 +217,9 @@ class UiRun(RunTest):
         self.run_again(page)
         self.assertEqual(page.paths(), [("headroom-ui-1.pftrace", False), ("old.pftrace", True)])
         self.run_again(page)
-        self.assertEqual(page.paths(), [("headroom-ui-2.pftrace", False), ("headroom-ui-1.pftrace", True), ("old.pftrace", True)])
+        self.assertEqual(
+            page.paths(), [("headroom-ui-2.pftrace", False), ("headroom-ui-1.pftrace", True), ("old.pftrace", True)]
+        )
         # An older one that is taken away is no reason to show nothing new.
         (self.scratch / "headroom-ui-2.pftrace").unlink()
         self.assertIsNone(self.run_again(page)["problem"])
@@ -243,7 +259,11 @@ class UiRun(RunTest):
         self.assertEqual(page.get("report")["steps"]["count"], 5)
 
     def test_a_first_run_that_fails(self):
-        for command, fragment in {"exit 7": "exit code 7", "no-such-program": "no-such-program", "true": "nothing of the program"}.items():
+        for command, fragment in {
+            "exit 7": "exit code 7",
+            "no-such-program": "no-such-program",
+            "true": "nothing of the program",
+        }.items():
             with self.subTest(command):
                 outcome = support.headroom("ui", "--run", command, LOCAL, "-q", cwd=self.scratch)
                 self.assert_refused(outcome, 3, fragment)
@@ -256,8 +276,11 @@ class UiRun(RunTest):
 
     def test_what_is_refused_is_refused_before_the_run(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            for code, fragment, args in ((2, "port", ["--port", str(taken.getsockname()[1])]), (2, "--steps", ["--steps", "x:y"]),
-                                         (2, "no such file", ["--calibration", "missing.toml"])):
+            for code, fragment, args in (
+                (2, "port", ["--port", str(taken.getsockname()[1])]),
+                (2, "--steps", ["--steps", "x:y"]),
+                (2, "no such file", ["--calibration", "missing.toml"]),
+            ):
                 with self.subTest(args):
                     outcome = support.headroom("ui", "--run", "touch started", *args, LOCAL, cwd=self.scratch)
                     self.assert_refused(outcome, code, fragment)
@@ -307,7 +330,10 @@ class UiRun(RunTest):
 
     def test_the_end_of_the_server_is_the_programs(self):
         self.record("old.pftrace")
-        commands = {"alone": f"{PYTHON} train.py 100001", "beside another": f"{PYTHON} train.py 100001 & {PYTHON} train.py 100001; wait"}
+        commands = {
+            "alone": f"{PYTHON} train.py 100001",
+            "beside another": f"{PYTHON} train.py 100001 & {PYTHON} train.py 100001; wait",
+        }
         for name, command in commands.items():
             with self.subTest(name):
                 page = self.start("old.pftrace", "--run", command)
@@ -320,8 +346,13 @@ class UiRun(RunTest):
                 self.assertEqual(self.recordings(), [])
 
     def test_the_end_comes_before_the_first_recording(self):
-        process = subprocess.Popen([support.BINARY, "ui", "--run", f"{PYTHON} train.py 100002", LOCAL], cwd=self.scratch,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [support.BINARY, "ui", "--run", f"{PYTHON} train.py 100002", LOCAL],
+            cwd=self.scratch,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         for line in process.stderr:
             if line.strip() == "begins":
                 break
@@ -338,9 +369,14 @@ class UiRun(RunTest):
         page = self.start("old.pftrace", "--run", f"touch started; {PYTHON} train.py 5")
         cookie = {"Cookie": page.own["Cookie"]}
         token = page.own["Cookie"].split("=")[1]
-        for name, headers in {"no origin": cookie, "foreign": {**cookie, "Origin": "http://evil.example"},
-                              "another port": {**cookie, "Origin": "http://127.0.0.1:1"}, "opaque": {**cookie, "Origin": "null"},
-                              "no cookie": {"Origin": page.own["Origin"]}, "nothing": {}}.items():
+        for name, headers in {
+            "no origin": cookie,
+            "foreign": {**cookie, "Origin": "http://evil.example"},
+            "another port": {**cookie, "Origin": "http://127.0.0.1:1"},
+            "opaque": {**cookie, "Origin": "null"},
+            "no cookie": {"Origin": page.own["Origin"]},
+            "nothing": {},
+        }.items():
             for path in ("run", "run/stop"):
                 with self.subTest(name, path=path):
                     status, text = page.ask("POST", path, headers)
@@ -370,8 +406,16 @@ class WithTimers(RunTest):
     """Programs in C, which begin at once."""
 
     def test_several_in_one_folder_leave_each_other_alone(self):
-        processes = [subprocess.Popen([support.BINARY, "ui", "--run", f"{REGIONS} 0.5 loop", LOCAL, "-q"], cwd=self.scratch,
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+        processes = [
+            subprocess.Popen(
+                [support.BINARY, "ui", "--run", f"{REGIONS} 0.5 loop", LOCAL, "-q"],
+                cwd=self.scratch,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(8)
+        ]
         links = [process.stdout.readline() for process in processes]
         for process in processes:
             process.send_signal(signal.SIGINT)
@@ -391,8 +435,12 @@ class WithTimers(RunTest):
                 self.assertIn(f"headroom-ui-{number}.pftrace", self.recordings())
 
     def test_who_prints_faster_than_it_is_taken_can_be_ended(self):
-        process = subprocess.Popen([support.BINARY, "ui", "--run", "yes 100003", LOCAL], cwd=self.scratch, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [support.BINARY, "ui", "--run", "yes 100003", LOCAL],
+            cwd=self.scratch,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
         process.stderr.read(1)  # The rest is taken by nobody.

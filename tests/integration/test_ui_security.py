@@ -25,7 +25,9 @@ class Server:
     """`headroom ui` of a small trace."""
 
     def __init__(self, *args, trace=TRACE):
-        self.process = subprocess.Popen([support.BINARY, "ui", trace, "--no-local-state", "-q", *args], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [support.BINARY, "ui", trace, "--no-local-state", "-q", *args], stdout=subprocess.PIPE, text=True
+        )
         link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
         self.port, self.host = link.port, link.netloc
         self.cookie = f"headroom-{link.port}={urllib.parse.parse_qs(link.query)['token'][0]}"
@@ -50,7 +52,9 @@ class Server:
 
     def head(self, path="/api/v1/scenarios", method="GET", more=""):
         """A whole request, as text."""
-        return f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\nCookie: {self.cookie}\r\nConnection: close\r\n{more}\r\n"
+        return (
+            f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\nCookie: {self.cookie}\r\nConnection: close\r\n{more}\r\n"
+        )
 
     def raw(self, request):
         """Status and body of the answer to whatever is sent; (None, b""): it hung up."""
@@ -101,7 +105,21 @@ class UiServer(support.ProgramTest):
 
 class Requests(UiServer):
     def test_paths_lead_nowhere_else(self):
-        up = ("../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..%252f", "%252e%252e%252f", "..\\", "..%5c", "%2e%2e%5c", "..%c0%af", "....//", "..;/", ".%00./")
+        up = (
+            "../",
+            "..%2f",
+            "%2e%2e/",
+            "%2e%2e%2f",
+            "..%252f",
+            "%252e%252e%252f",
+            "..\\",
+            "..%5c",
+            "%2e%2e%5c",
+            "..%c0%af",
+            "....//",
+            "..;/",
+            ".%00./",
+        )
         for step in up:
             for start in ("/", "/api/v1/", "/app.js/", "/./"):
                 path = f"{start}{step * 8}etc/passwd"
@@ -111,7 +129,20 @@ class Requests(UiServer):
                     self.assertNotIn(b"root:", body)
 
     def test_odd_paths(self):
-        for path in ("/app.js%00.css", "/%00", "/app.js\0", "//app.js", "/api/v1", "/api/v1/", "/api/v1/report/", "/API/V1/report", "http://evil.example/", "*", "evil.example:80", ""):
+        for path in (
+            "/app.js%00.css",
+            "/%00",
+            "/app.js\0",
+            "//app.js",
+            "/api/v1",
+            "/api/v1/",
+            "/api/v1/report/",
+            "/API/V1/report",
+            "http://evil.example/",
+            "*",
+            "evil.example:80",
+            "",
+        ):
             with self.subTest(path):
                 status, body = self.server.raw(self.server.head(path))
                 # A request for another server's page, as proxies get them, may have this one's.
@@ -137,9 +168,14 @@ class Requests(UiServer):
         large = "x" * 1_000_000
         before = self.server.descriptors()
         requests = {
-            "address": self.server.head(f"/{large}"), "query": self.server.head(f"/api/v1/whatif?scenario={large}"), "method": self.server.head(method=large),
-            "header": self.server.head(more=f"X: {large}\r\n"), "cookie": self.server.head(more=f"Cookie: {large}\r\n"),
-            "headers": self.server.head(more="X: y\r\n" * 100_000), "no line": large, "bytes": bytes(range(256)) * 4000,
+            "address": self.server.head(f"/{large}"),
+            "query": self.server.head(f"/api/v1/whatif?scenario={large}"),
+            "method": self.server.head(method=large),
+            "header": self.server.head(more=f"X: {large}\r\n"),
+            "cookie": self.server.head(more=f"Cookie: {large}\r\n"),
+            "headers": self.server.head(more="X: y\r\n" * 100_000),
+            "no line": large,
+            "bytes": bytes(range(256)) * 4000,
         }
         for name, request in requests.items():
             with self.subTest(name):
@@ -164,7 +200,13 @@ class Requests(UiServer):
             with self.server.connect() as connection:
                 connection.sendall(self.server.head(method="POST", more=more).encode())
                 return read_answer(connection)[0]
-        heads = ("Content-Length: 1000000000000\r\n", "Content-Length: -1\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\nContent-Length: 9\r\n")
+
+        heads = (
+            "Content-Length: 1000000000000\r\n",
+            "Content-Length: -1\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "Expect: 100-continue\r\nContent-Length: 9\r\n",
+        )
         began = time.monotonic()
         with concurrent.futures.ThreadPoolExecutor() as pool:
             self.assertNotIn(200, list(pool.map(post, heads)))
@@ -181,8 +223,12 @@ class Requests(UiServer):
         self.assertLess(self.server.peak_mb(), before + 20)
 
     def test_what_is_wrong_with_a_request_is_said(self):
-        cases = [(self.server.head("/api/v1/whatif?scenario=" + "x" * 20_000), 414, "too long"), (self.server.head("/api/v1/report/x"), 404, "not found"),
-                 (self.server.head(method="POST", more="Content-Length: 5\r\n\r\nhello"), 413, "body"), (self.server.head(method="BREW"), 400, "no HTTP")]
+        cases = [
+            (self.server.head("/api/v1/whatif?scenario=" + "x" * 20_000), 414, "too long"),
+            (self.server.head("/api/v1/report/x"), 404, "not found"),
+            (self.server.head(method="POST", more="Content-Length: 5\r\n\r\nhello"), 413, "body"),
+            (self.server.head(method="BREW"), 400, "no HTTP"),
+        ]
         for request, status, why in cases:
             with self.subTest(why):
                 answered, body = self.server.raw(request)
@@ -207,7 +253,7 @@ class Clients(UiServer):
                 if one in ended:
                     continue
                 try:
-                    one.send(request[len(waits):][:1])
+                    one.send(request[len(waits) :][:1])
                     if one.recv(1) == b"":
                         ended[one] = time.monotonic() - began
                 except BlockingIOError:
@@ -335,8 +381,13 @@ class Ends(support.ProgramTest):
             many = ",".join(map(str, range(1, 65)))
             waiting.sendall(server.head(f"/api/v1/scale?gpus={many}").encode())
             time.sleep(0.3)
-            for path, status in (("/api/v1/state", 200), ("/api/v1/scale?gpus=0", 400), ("/api/v1/whatif?scenario=nonsense", 400), ("/api/v1/predict?gpu=nonsense", 400),
-                                 ("/api/v1/timeline?scenario=nonsense", 400)):
+            for path, status in (
+                ("/api/v1/state", 200),
+                ("/api/v1/scale?gpus=0", 400),
+                ("/api/v1/whatif?scenario=nonsense", 400),
+                ("/api/v1/predict?gpu=nonsense", 400),
+                ("/api/v1/timeline?scenario=nonsense", 400),
+            ):
                 asked = time.monotonic()
                 self.assertEqual(server.ask(path), status)
                 self.assertLess(time.monotonic() - asked, 1, path)

@@ -17,8 +17,11 @@ def decode(data):
     """Columns by name, and the labels by number of name, of a tile (src/serve/tile_bytes.h)."""
     form, size, names, _ = struct.unpack_from("<4I", data)
     assert form == 1 and len(data) == 16 + 4 * len(COLUMNS) * size + names
-    tile = {name: struct.unpack_from(f"<{size}{'f' if i < 3 else 'I'}", data, 16 + 4 * size * i) for i, name in enumerate(COLUMNS)}
-    return tile, json.loads(data[16 + 4 * len(COLUMNS) * size:])
+    tile = {
+        name: struct.unpack_from(f"<{size}{'f' if i < 3 else 'I'}", data, 16 + 4 * size * i)
+        for i, name in enumerate(COLUMNS)
+    }
+    return tile, json.loads(data[16 + 4 * len(COLUMNS) * size :])
 
 
 class Timeline(support.ProgramTest):
@@ -44,7 +47,9 @@ class Timeline(support.ProgramTest):
         """All of a level."""
         buckets = self.tracks["tile_buckets"]
         for index in range((self.tracks["length_ns"] >> level) // buckets + 1):
-            yield index, *decode(self.server.ask_bytes("timeline/tile", level=level, index=index, tracks=tracks, **more))
+            yield index, *decode(
+                self.server.ask_bytes("timeline/tile", level=level, index=index, tracks=tracks, **more)
+            )
 
     def stream(self):
         return next(track for track in self.tracks["tracks"] if track["kind"] == "stream")
@@ -69,7 +74,9 @@ class Timeline(support.ProgramTest):
             kernels = 0
             busy = 0.0
             for _, tile, _ in self.tiles(level, streams):
-                for begin, end, fill, style, count in zip(*(tile[name] for name in ("begin", "end", "fill", "style", "count"))):
+                for begin, end, fill, style, count in zip(
+                    *(tile[name] for name in ("begin", "end", "fill", "style", "count"))
+                ):
                     if begin < 0 or style & 0xFF not in (KERNEL, COMMUNICATION, COPY):
                         continue  # It begins in the tile before; or it is no work.
                     kernels += count
@@ -89,7 +96,9 @@ class Timeline(support.ProgramTest):
         self.assertEqual(len(answer["streams"]), len(report["idle"]))
         for stream, idle in zip(answer["streams"], report["idle"]):
             parts = sum(ns for name, ns in stream.items() if name.startswith("idle_"))
-            self.assertAlmostEqual(parts / 1e6, idle["host_wait_ms"] + idle["kernel_wait_ms"] + idle["other_ms"], places=6)
+            self.assertAlmostEqual(
+                parts / 1e6, idle["host_wait_ms"] + idle["kernel_wait_ms"] + idle["other_ms"], places=6
+            )
         self.assertAlmostEqual(answer["gpu"][0]["total_ns"] / 1e3, report["kernels"][0]["total_us"], places=3)
 
     def streams_of(self, golden):
@@ -103,7 +112,11 @@ class Timeline(support.ProgramTest):
 
     def test_idle_time_of_a_single_stream_has_the_reports_causes(self):
         (stream,), (idle,) = self.streams_of("idle-causes")
-        for ours, reports in (("idle_for_host_ns", "host_wait_ms"), ("idle_for_others_ns", "kernel_wait_ms"), ("idle_unknown_ns", "other_ms")):
+        for ours, reports in (
+            ("idle_for_host_ns", "host_wait_ms"),
+            ("idle_for_others_ns", "kernel_wait_ms"),
+            ("idle_unknown_ns", "other_ms"),
+        ):
             self.assertGreater(stream[ours], 0)
             self.assertAlmostEqual(stream[ours] / 1e6, idle[reports], places=6)
         self.assertEqual(stream["idle_others_work_ns"], 0)
@@ -112,11 +125,19 @@ class Timeline(support.ProgramTest):
         streams, _ = self.streams_of("communication-exposed-and-hidden")
         # Stream 7 idles from 1400 to 1600 us, where stream 20 works; stream 20 from 1300 to 1350, where stream 7 does.
         self.assertEqual([stream["idle_others_work_ns"] for stream in streams], [200_000, 50_000])
-        self.assertEqual([stream["idle_for_others_ns"] + stream["idle_for_host_ns"] + stream["idle_unknown_ns"] for stream in streams], [0, 0])
+        self.assertEqual(
+            [
+                stream["idle_for_others_ns"] + stream["idle_for_host_ns"] + stream["idle_unknown_ns"]
+                for stream in streams
+            ],
+            [0, 0],
+        )
 
     def test_far_outside_lies_nothing(self):
         whole = self.ask("timeline/range", "range", **{"from": -(1 << 63), "to": (1 << 63) - 1})
-        self.assertEqual(whole["gpu"], self.ask("timeline/range", "range", **{"from": 0, "to": self.tracks["length_ns"]})["gpu"])
+        self.assertEqual(
+            whole["gpu"], self.ask("timeline/range", "range", **{"from": 0, "to": self.tracks["length_ns"]})["gpu"]
+        )
         beyond = self.ask("timeline/range", "range", **{"from": (1 << 63) - 2, "to": (1 << 63) - 1})
         self.assertEqual((beyond["gpu"], beyond["host"]), ([], []))
 
@@ -140,28 +161,31 @@ class Timeline(support.ProgramTest):
         answer = self.ask("timeline", "timeline", scenario="gpu-speed:factor=2")
         recorded = self.tracks["steps"]
         self.assertLess(answer["steps"][0]["wall_ns"], recorded[-1]["wall_ns"])
-        tile, _ = decode(self.server.ask_bytes("timeline/tile", level=16, index=0, tracks=0, scenario="gpu-speed:factor=2"))
+        tile, _ = decode(
+            self.server.ask_bytes("timeline/tile", level=16, index=0, tracks=0, scenario="gpu-speed:factor=2")
+        )
         self.assertGreater(len(tile["begin"]), 100)
         changed = 0x100
         self.assertTrue(any(style & changed for style in tile["style"]))
 
     def test_what_is_wrong_with_a_question_is_said(self):
         for question, parameters, part in [
-                ("timeline/tile", {}, "level must be given"),
-                ("timeline/tile", {"level": 3, "index": -1, "tracks": 0}, "index goes from 0 to"),
-                ("timeline/tile", {"level": 3, "index": 1 << 60, "tracks": 0}, "index goes from 0 to"),
-                ("timeline/tile", {"level": 64, "index": 0, "tracks": 0}, "level goes from 0 to 48"),
-                ("timeline/tile", {"level": 3, "index": 0, "tracks": "0,999"}, "there is no track 999"),
-                ("timeline/tile", {"level": 3, "index": 0, "tracks": "-1"}, "there is no track -1"),
-                ("timeline/tile", {"level": "x", "index": 0, "tracks": 0}, "'x' is no whole number"),
-                ("timeline/tile", {"level": 3, "index": 0, "tracks": "1,0,1"}, "track 1 is given more than once"),
-                ("timeline/span", {"lane": 0, "row": -1}, "there is no such row"),
-                ("timeline/span", {"lane": 1 << 40, "row": 0}, "there is no such lane"),
-                ("timeline/range", {"from": 0}, "to must be given"),
-                ("timeline/range", {"from": 5, "to": 4}, "to must not come before from"),
-                ("whatif", {"scenarios": "amp"}, "'scenarios' is not known here"),
-                ("timeline/search", {"txt": "x"}, "'txt' is not known here"),
-                ("timeline", {"scenario": "nonsense"}, "nonsense")]:
+            ("timeline/tile", {}, "level must be given"),
+            ("timeline/tile", {"level": 3, "index": -1, "tracks": 0}, "index goes from 0 to"),
+            ("timeline/tile", {"level": 3, "index": 1 << 60, "tracks": 0}, "index goes from 0 to"),
+            ("timeline/tile", {"level": 64, "index": 0, "tracks": 0}, "level goes from 0 to 48"),
+            ("timeline/tile", {"level": 3, "index": 0, "tracks": "0,999"}, "there is no track 999"),
+            ("timeline/tile", {"level": 3, "index": 0, "tracks": "-1"}, "there is no track -1"),
+            ("timeline/tile", {"level": "x", "index": 0, "tracks": 0}, "'x' is no whole number"),
+            ("timeline/tile", {"level": 3, "index": 0, "tracks": "1,0,1"}, "track 1 is given more than once"),
+            ("timeline/span", {"lane": 0, "row": -1}, "there is no such row"),
+            ("timeline/span", {"lane": 1 << 40, "row": 0}, "there is no such lane"),
+            ("timeline/range", {"from": 0}, "to must be given"),
+            ("timeline/range", {"from": 5, "to": 4}, "to must not come before from"),
+            ("whatif", {"scenarios": "amp"}, "'scenarios' is not known here"),
+            ("timeline/search", {"txt": "x"}, "'txt' is not known here"),
+            ("timeline", {"scenario": "nonsense"}, "nonsense"),
+        ]:
             with self.subTest(question=question, parameters=parameters):
                 status, answer = self.server.ask(question, **parameters)
                 self.assertEqual(status, 400)
@@ -170,8 +194,16 @@ class Timeline(support.ProgramTest):
 
 class WithoutGpu(support.ProgramTest):
     def test_threads_alone_and_no_forecast(self):
-        trace = self.write("host.json", json.dumps({"traceEvents": [
-            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}))
+        trace = self.write(
+            "host.json",
+            json.dumps(
+                {
+                    "traceEvents": [
+                        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+                    ]
+                }
+            ),
+        )
         server = Server(trace)
         self.addCleanup(server.stop)
         _, tracks = server.ask("timeline")

@@ -6,9 +6,7 @@ from integration import support
 
 SAMPLES = sorted((support.ROOT / "data/samples").glob("*.json.gz"))
 # Traces whose replay is off, with the reason; an entry that replays well fails, so that none outlives its cause.
-KNOWN_OFF = {
-    "tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "a synchronous copy of 463 ms",
-}
+KNOWN_OFF = {"tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "a synchronous copy of 463 ms"}
 
 
 class Whatif(support.ProgramTest):
@@ -20,12 +18,26 @@ class Whatif(support.ProgramTest):
     def test_keys_of_the_contract(self):
         forecast = self.whatif(SAMPLES[0], "gpu-speed", "remove:match=no such kernel")
         self.assertEqual(forecast["schema"], "headroom.whatif/1")
-        self.assertLessEqual({"traced_step_ms", "corrected_step_ms", "replay_step_ms", "replay_error_pct", "calibration"},
-                             forecast["baseline"].keys())
+        self.assertLessEqual(
+            {"traced_step_ms", "corrected_step_ms", "replay_step_ms", "replay_error_pct", "calibration"},
+            forecast["baseline"].keys(),
+        )
         applied, abstained = forecast["scenarios"]
         for row in forecast["scenarios"]:
-            self.assertLessEqual({"name", "step_ms", "speedup", "saves_ms", "memory_delta_bytes", "applies", "why", "changed",
-                                  "validated"}, row.keys())
+            self.assertLessEqual(
+                {
+                    "name",
+                    "step_ms",
+                    "speedup",
+                    "saves_ms",
+                    "memory_delta_bytes",
+                    "applies",
+                    "why",
+                    "changed",
+                    "validated",
+                },
+                row.keys(),
+            )
         self.assertTrue(applied["applies"])
         self.assertLessEqual(applied["step_ms"]["low"], applied["step_ms"]["mid"])
         self.assertLessEqual(applied["step_ms"]["mid"], applied["step_ms"]["high"])
@@ -62,7 +74,9 @@ class Whatif(support.ProgramTest):
     def test_twice_the_speed_of_everything_is_at_most_twice_as_fast(self):
         for trace in SAMPLES + support.real_traces():
             with self.subTest(trace=trace.name):
-                outcome = support.headroom("whatif", "--json", "--quiet", trace, "gpu-speed", "host-speed", "gpu-speed+host-speed")
+                outcome = support.headroom(
+                    "whatif", "--json", "--quiet", trace, "gpu-speed", "host-speed", "gpu-speed+host-speed"
+                )
                 if outcome.json()["baseline"]["replay_step_ms"] is None or trace.name in KNOWN_OFF:
                     continue
                 gpu, host, both = (row["speedup"] for row in outcome.json()["scenarios"])
@@ -96,14 +110,16 @@ class Whatif(support.ProgramTest):
 
     def test_a_recording_without_step_markers_is_forecast_alike(self):
         trace = json.loads(gzip.decompress(SAMPLES[1].read_bytes()))
-        trace["traceEvents"] = [event for event in trace["traceEvents"] if not event.get("name", "").startswith("ProfilerStep")]
+        trace["traceEvents"] = [
+            event for event in trace["traceEvents"] if not event.get("name", "").startswith("ProfilerStep")
+        ]
         without = self.whatif(self.write("without.json", json.dumps(trace)), "amp", "gpu-speed")["scenarios"]
         marked = self.whatif(SAMPLES[1], "amp", "gpu-speed")["scenarios"]
         for ours, theirs in zip(without, marked):
             self.assertAlmostEqual(ours["step_ms"]["mid"] / theirs["step_ms"]["mid"], 1, delta=0.03)
 
     def test_steps_that_are_not_whole_are_left_out_and_lost_work_is_said(self):
-        resnet, = (sample for sample in SAMPLES if "resnet" in sample.name)
+        (resnet,) = (sample for sample in SAMPLES if "resnet" in sample.name)
         whole = self.whatif(resnet, "tf32")
         self.assertIsNone(whole["baseline"]["steps_note"])
         packed, text = resnet.read_bytes(), gzip.decompress(resnet.read_bytes())
@@ -111,23 +127,31 @@ class Whatif(support.ProgramTest):
         cut.write_bytes(packed[: len(packed) * 9 // 10])
         forecast = self.whatif(cut, "tf32")
         self.assertIn("1 of 3 steps are left out", forecast["baseline"]["steps_note"])
-        self.assertAlmostEqual(forecast["scenarios"][0]["step_ms"]["mid"], whole["scenarios"][0]["step_ms"]["mid"],
-                               delta=0.02 * whole["scenarios"][0]["step_ms"]["mid"])
+        self.assertAlmostEqual(
+            forecast["scenarios"][0]["step_ms"]["mid"],
+            whole["scenarios"][0]["step_ms"]["mid"],
+            delta=0.02 * whole["scenarios"][0]["step_ms"]["mid"],
+        )
         half = self.whatif(self.write("half.json", text[: len(text) * 6 // 10].decode(errors="ignore")), "tf32")
         self.assertFalse(half["scenarios"][0]["applies"])
         self.assertIn("of no step all GPU work was recorded", half["scenarios"][0]["why"])
         trace = json.loads(text)
-        for every, expected in ((3, "a replay would take the job for a faster one"), (50, "missing from every forecast")):
+        for every, expected in (
+            (3, "a replay would take the job for a faster one"),
+            (50, "missing from every forecast"),
+        ):
             kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
             lost = {id(event) for event in kernels[::every]}
             left = [event for event in trace["traceEvents"] if id(event) not in lost]
             holes = self.whatif(self.write("holes.json", json.dumps({**trace, "traceEvents": left})), "tf32")
             with self.subTest(every=every):
                 self.assertEqual(holes["scenarios"][0]["applies"], every == 50)
-                self.assertIn(expected, holes["baseline"]["steps_note"] if every == 50 else holes["scenarios"][0]["why"])
+                self.assertIn(
+                    expected, holes["baseline"]["steps_note"] if every == 50 else holes["scenarios"][0]["why"]
+                )
 
     def test_batch_sizes_have_a_curve_with_its_knee(self):
-        resnet, = (sample for sample in SAMPLES if "resnet" in sample.name)
+        (resnet,) = (sample for sample in SAMPLES if "resnet" in sample.name)
         row, other = self.whatif(resnet, "batch-size:n=48", "amp")["scenarios"]
         self.assertNotIn("batch_curve", other)
         curve = row["batch_curve"]
@@ -142,7 +166,7 @@ class Whatif(support.ProgramTest):
         text = support.headroom("whatif", "--quiet", resnet, "batch-size:n=48").text
         self.assertRegex(text, rf"(?m)^ +{curve['knee_samples']} .* knee$")
         # Twice the jobs, twice the samples.
-        twice, = self.whatif(resnet, "batch-size:n=48+horizontal-fusion:jobs=2")["scenarios"]
+        (twice,) = self.whatif(resnet, "batch-size:n=48+horizontal-fusion:jobs=2")["scenarios"]
         point = twice["batch_curve"]["points"][2]
         self.assertAlmostEqual(point["samples_per_s"], 96e3 / point["step_ms"], places=1)
 
@@ -164,11 +188,14 @@ class Whatif(support.ProgramTest):
         one = self.whatif(SAMPLES[1], "amp", "--steps", "4:4")
         for key in ("traced_step_ms", "corrected_step_ms"):
             self.assertAlmostEqual(one["baseline"][key] / all_steps["baseline"][key], 1, delta=0.02)
-        self.assertAlmostEqual(one["scenarios"][0]["step_ms"]["mid"] / all_steps["scenarios"][0]["step_ms"]["mid"], 1, delta=0.03)
+        self.assertAlmostEqual(
+            one["scenarios"][0]["step_ms"]["mid"] / all_steps["scenarios"][0]["step_ms"]["mid"], 1, delta=0.03
+        )
 
     def test_what_cannot_be_told_is_said_and_the_rest_is_answered(self):
         def golden(name, *scenarios):
             return self.whatif(support.GOLDEN / name / "trace.json", *scenarios)
+
         for name in ("no-host", "no-gpu"):
             forecast = golden(name, "amp", "gpu-speed")
             self.assertEqual({value for key, value in forecast["baseline"].items() if key != "calibration"}, {None})
@@ -191,17 +218,39 @@ class Whatif(support.ProgramTest):
         """One that asks for shapes where there is nothing to have shapes, or not where they are missing, misleads."""
         shapes = {"Input Dims", "Input type", "Input Strides", "Concrete Inputs"}
         # On BERT, and on ResNet-50: what lacks shapes, and what the job has not.
-        missing = ({"metaflow", "fuse-pointwise", "flash-attention", "checkpointing", "fused-optimizer"},
-                   {"tf32", "amp", "channels-last", "metaflow", "fuse-pointwise", "checkpointing", "vdnn", "gist", "fused-optimizer"})
-        absent = ({"tf32": "no matrix product or convolution runs in float32 without", "amp": "run in 16 bits already",
-                   "channels-last": "no convolutions", "vdnn": "no convolutions", "gist": "no ReLU",
-                   "restructured-batchnorm": "no batch norms"}, {"flash-attention": "no attention of separate operators"})
+        missing = (
+            {"metaflow", "fuse-pointwise", "flash-attention", "checkpointing", "fused-optimizer"},
+            {
+                "tf32",
+                "amp",
+                "channels-last",
+                "metaflow",
+                "fuse-pointwise",
+                "checkpointing",
+                "vdnn",
+                "gist",
+                "fused-optimizer",
+            },
+        )
+        absent = (
+            {
+                "tf32": "no matrix product or convolution runs in float32 without",
+                "amp": "run in 16 bits already",
+                "channels-last": "no convolutions",
+                "vdnn": "no convolutions",
+                "gist": "no ReLU",
+                "restructured-batchnorm": "no batch norms",
+            },
+            {"flash-attention": "no attention of separate operators"},
+        )
         for sample, without, reasons in zip(SAMPLES, missing, absent):
             trace = json.loads(gzip.decompress(sample.read_bytes()))
             for event in trace["traceEvents"]:
                 if shapes & event.get("args", {}).keys():
                     event["args"] = {key: value for key, value in event["args"].items() if key not in shapes}
-            bare = self.whatif(self.write("bare.json", json.dumps(trace)), *sorted(without | reasons.keys()))["scenarios"]
+            bare = self.whatif(self.write("bare.json", json.dumps(trace)), *sorted(without | reasons.keys()))[
+                "scenarios"
+            ]
             for row in bare:
                 with self.subTest(sample=sample.name, scenario=row["name"]):
                     self.assertFalse(row["applies"])
@@ -246,11 +295,22 @@ class Whatif(support.ProgramTest):
         for name in ("no-host", "no-gpu"):
             trace = support.GOLDEN / name / "trace.json"
             out = self.scratch / "out.json"
-            for flags in (["--self-check"], ["--dump-graph", out], ["--write-trace", out], ["gpu-speed", "--write-trace", out]):
+            for flags in (
+                ["--self-check"],
+                ["--dump-graph", out],
+                ["--write-trace", out],
+                ["gpu-speed", "--write-trace", out],
+            ):
                 with self.subTest(trace=name, flags=flags[0]):
                     flag = next(flag for flag in flags if str(flag).startswith("--"))
-                    self.assert_refused(support.headroom("whatif", "--quiet", trace, *flags), 3, flag, trace.name, "needs a graph",
-                                        "record with both CPU and CUDA")
+                    self.assert_refused(
+                        support.headroom("whatif", "--quiet", trace, *flags),
+                        3,
+                        flag,
+                        trace.name,
+                        "needs a graph",
+                        "record with both CPU and CUDA",
+                    )
                     self.assertFalse(out.exists())
             self.assertEqual(support.headroom("whatif", trace).code, 0)
             state = {"XDG_STATE_HOME": str(self.scratch)}
@@ -267,13 +327,33 @@ class Whatif(support.ProgramTest):
         self.assertGreater(grows, 0)
         self.assertNotIn("does not fit", plain["why"])
         # Twelve blocks of ResNet-50 without what they keep inside: 40 x 200704 elements a sample, by hand 2.05 GB.
-        self.assertAlmostEqual(self.whatif(SAMPLES[1], "checkpointing")["scenarios"][0]["memory_delta_bytes"] / -2.05e9, 1, delta=0.05)
+        self.assertAlmostEqual(
+            self.whatif(SAMPLES[1], "checkpointing")["scenarios"][0]["memory_delta_bytes"] / -2.05e9, 1, delta=0.05
+        )
         self.assertIn("does not fit: a peak of", self.whatif(SAMPLES[1], "batch-size:n=4096")["scenarios"][0]["why"])
         some = trace["traceEvents"][len(trace["traceEvents"]) // 2]
-        for allocated, device, fits in ((capacity - grows - 1, 1, True), (capacity - grows + 1, 1, False), (capacity, 0, True)):
-            record = {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": some["pid"], "tid": some["tid"],
-                      "ts": some.get("ts", 0), "args": {"Total Reserved": allocated, "Total Allocated": allocated, "Bytes": 512,
-                                                        "Device Id": 0 if device else -1, "Device Type": device, "Addr": 1}}
+        for allocated, device, fits in (
+            (capacity - grows - 1, 1, True),
+            (capacity - grows + 1, 1, False),
+            (capacity, 0, True),
+        ):
+            record = {
+                "ph": "i",
+                "cat": "cpu_instant_event",
+                "s": "t",
+                "name": "[memory]",
+                "pid": some["pid"],
+                "tid": some["tid"],
+                "ts": some.get("ts", 0),
+                "args": {
+                    "Total Reserved": allocated,
+                    "Total Allocated": allocated,
+                    "Bytes": 512,
+                    "Device Id": 0 if device else -1,
+                    "Device Type": device,
+                    "Addr": 1,
+                },
+            }
             path = self.write("memory.json", json.dumps({**trace, "traceEvents": trace["traceEvents"] + [record]}))
             with self.subTest(allocated=allocated, device=device):
                 rows = self.whatif(path, bigger, smaller)["scenarios"]
@@ -283,10 +363,15 @@ class Whatif(support.ProgramTest):
     def test_values_out_of_range_are_usage_errors_that_say_what_is_allowed(self):
         number, count = "a number from 1e-6 to 1e9", "a whole number from 1 to 1e9"
         for text, named, allowed in (
-                *((f"gpu-speed:factor={value}", f"factor={value}", number) for value in ("inf", "1e300", "nan", "0", "-1")),
-                ("batch-size:n=0", "n=0", count), ("amp+", '"amp+"', "A+B"), ("+amp", '"+amp"', "A+B"),
-                ("amp++tf32", '"amp++tf32"', "A+B"), ("", "without a name", "--list"),
-                ("scale:match=(,factor=2", "match=(", "regular expression"), ("remove:match=", "match is empty", ".* matches all")):
+            *((f"gpu-speed:factor={value}", f"factor={value}", number) for value in ("inf", "1e300", "nan", "0", "-1")),
+            ("batch-size:n=0", "n=0", count),
+            ("amp+", '"amp+"', "A+B"),
+            ("+amp", '"+amp"', "A+B"),
+            ("amp++tf32", '"amp++tf32"', "A+B"),
+            ("", "without a name", "--list"),
+            ("scale:match=(,factor=2", "match=(", "regular expression"),
+            ("remove:match=", "match is empty", ".* matches all"),
+        ):
             with self.subTest(text):
                 self.assert_refused(support.headroom("whatif", SAMPLES[0], text), 2, named, allowed)
 

@@ -1,5 +1,5 @@
-"""`headroom whatif`: what it shows of the engine (--explain, --dump-graph, --self-check, --sweep, --write-trace) and of its past
-(--save, --score, --scores)."""
+"""`headroom whatif`: what it shows of the engine (--explain, --dump-graph, --self-check, --sweep, --write-trace) and of
+its past (--save, --score, --scores)."""
 import copy
 import gzip
 import json
@@ -58,9 +58,15 @@ class Views(support.ProgramTest):
             self.assertAlmostEqual(as_it_is["step_ms"], forecast["baseline"]["corrected_step_ms"])
             for plan in (as_it_is, fast_gpu, fast_host):
                 self.assertAlmostEqual(plan["host_ms"] + plan["gpu_ms"] + plan["waits_ms"], plan["step_ms"], places=4)
-                for side, lists in (("host_ms", ("phases",)), ("host_ms", ("operators", "calls")), ("gpu_ms", ("kernels",)),
-                                    ("waits_ms", ("waits",))):
-                    self.assertAlmostEqual(sum(part["path_ms"] for name in lists for part in plan[name]), plan[side], places=4)
+                for side, lists in (
+                    ("host_ms", ("phases",)),
+                    ("host_ms", ("operators", "calls")),
+                    ("gpu_ms", ("kernels",)),
+                    ("waits_ms", ("waits",)),
+                ):
+                    self.assertAlmostEqual(
+                        sum(part["path_ms"] for name in lists for part in plan[name]), plan[side], places=4
+                    )
             self.assertGreater(fast_gpu["host_ms"], 0.9 * fast_gpu["step_ms"])
             self.assertGreater(fast_host["gpu_ms"], 0.8 * fast_host["step_ms"])
             # The side that sets the pace has no slack, the other has.
@@ -76,7 +82,9 @@ class Views(support.ProgramTest):
             head, *tasks = (json.loads(line) for line in path.read_text().splitlines())
             self.assertEqual((head["schema"], head["tasks"]), ("headroom.graph/1", len(tasks)))
             self.assertEqual(head["edges"], sum(len(task["edges"]) for task in tasks))
-            self.assertAlmostEqual(replay(head, tasks), baseline["corrected_step_ms"], delta=1e-3 * baseline["corrected_step_ms"])
+            self.assertAlmostEqual(
+                replay(head, tasks), baseline["corrected_step_ms"], delta=1e-3 * baseline["corrected_step_ms"]
+            )
 
     def test_files_are_not_overwritten_by_accident(self):
         trace = self.write("trace.json.gz", FLOAT32.read_bytes())
@@ -84,17 +92,35 @@ class Views(support.ProgramTest):
             self.assert_refused(support.headroom("whatif", trace, flag, trace), 2, flag)
         self.assertEqual(trace.read_bytes(), FLOAT32.read_bytes())
         self.assert_refused(support.headroom("whatif", trace, "--write-trace", self.scratch / "x.txt"), 2, ".json.gz")
-        self.assert_refused(support.headroom("whatif", trace, "amp", "tf32", "--write-trace", self.scratch / "x.json"), 2, "one")
+        self.assert_refused(
+            support.headroom("whatif", trace, "amp", "tf32", "--write-trace", self.scratch / "x.json"), 2, "one"
+        )
         self.assert_refused(support.headroom("whatif", trace, "--dump-graph", "-"), 2, "stdout")
-        self.assert_refused(support.headroom("whatif", trace, "remove:match=nothing at all", "--write-trace",
-                                             self.scratch / "x.json", "-q"), 2, "no GPU task")
+        self.assert_refused(
+            support.headroom(
+                "whatif", trace, "remove:match=nothing at all", "--write-trace", self.scratch / "x.json", "-q"
+            ),
+            2,
+            "no GPU task",
+        )
         self.assertFalse((self.scratch / "x.json").exists())
 
     def test_the_engine_checks_itself(self):
         for sample in SAMPLES:
             checks = self.whatif(sample, "--self-check")["self_check"]
-            self.assertGreaterEqual({c["name"] for c in checks}, {"identity", "uniform scale", "GPU bound", "host bound", "monotonicity",
-                                                                   "edge removal", "commutation", "round trip"})
+            self.assertGreaterEqual(
+                {c["name"] for c in checks},
+                {
+                    "identity",
+                    "uniform scale",
+                    "GPU bound",
+                    "host bound",
+                    "monotonicity",
+                    "edge removal",
+                    "commutation",
+                    "round trip",
+                },
+            )
             self.assertEqual([c for c in checks if not c["passed"]], [])
 
     def test_a_failed_self_check_is_a_failed_gate(self):
@@ -126,27 +152,50 @@ class Views(support.ProgramTest):
             saves = [t["saves_ms"] for t in sweep["targets"]]
             self.assertEqual(saves, sorted(saves, reverse=True))
             self.assertTrue(sweep["next"])
-            self.assertAlmostEqual(sweep["next"][0]["saves_ms"], max(t["saves_ms"] for t in sweep["targets"] if t["kind"] != "sync"), places=3)
+            self.assertAlmostEqual(
+                sweep["next"][0]["saves_ms"],
+                max(t["saves_ms"] for t in sweep["targets"] if t["kind"] != "sync"),
+                places=3,
+            )
             for before, after in zip([sweep, *sweep["next"]], sweep["next"]):
                 self.assertAlmostEqual(before["step_ms"] - after["step_ms"], after["saves_ms"])
 
     def test_a_sweep_agrees_with_the_scenario(self):
         forecast = self.whatif(FLOAT32, "scale:match=aten..convolution_backward,factor=0.5", "--sweep")
-        target, = (t for t in forecast["sweep"]["targets"] if (t["kind"], t["name"]) == ("operator", "aten::convolution_backward"))
-        self.assertAlmostEqual(target["step_ms"][3], forecast["scenarios"][0]["step_ms"]["mid"], delta=1e-3 * target["step_ms"][3])
+        (target,) = (
+            t
+            for t in forecast["sweep"]["targets"]
+            if (t["kind"], t["name"]) == ("operator", "aten::convolution_backward")
+        )
+        self.assertAlmostEqual(
+            target["step_ms"][3], forecast["scenarios"][0]["step_ms"]["mid"], delta=1e-3 * target["step_ms"][3]
+        )
 
     def test_a_written_trace_has_the_forecasts_step(self):
         path = self.scratch / "predicted.json.gz"
         for sample in SAMPLES:
-            for scenario in (None, "amp", "fused-optimizer", "cuda-graph", "gpu-speed:factor=4", "host-speed", "vdnn",
-                             "data-parallel:gpus=8", "p3"):
+            for scenario in (
+                None,
+                "amp",
+                "fused-optimizer",
+                "cuda-graph",
+                "gpu-speed:factor=4",
+                "host-speed",
+                "vdnn",
+                "data-parallel:gpus=8",
+                "p3",
+            ):
                 with self.subTest(trace=sample.name, scenario=scenario):
                     named = [scenario] if scenario else []
                     outcome = support.headroom("whatif", "--json", "--quiet", sample, *named, "--write-trace", path)
                     if outcome.code == 2 and "no forecast" in outcome.message:
                         continue
                     forecast = outcome.json()
-                    step = forecast["scenarios"][0]["step_ms"]["mid"] if scenario else forecast["baseline"]["corrected_step_ms"]
+                    step = (
+                        forecast["scenarios"][0]["step_ms"]["mid"]
+                        if scenario
+                        else forecast["baseline"]["corrected_step_ms"]
+                    )
                     report = self.report(path)
                     self.assertAlmostEqual(report["steps"]["mean_ms"], step, delta=0.005 * step)
                     self.assertEqual(report["health"]["grade"], "A")
@@ -172,7 +221,11 @@ class Views(support.ProgramTest):
                 if "headroom" in event["args"]:
                     marks[event["args"]["headroom"]] += 1
         self.assertEqual(marks, {"changed": changed["tasks"], "inserted": changed["inserted"]})
-        operators = {e["args"]["External id"]: e["name"] for e in json.loads(gzip.decompress(FLOAT32.read_bytes()))["traceEvents"] if e.get("cat") == "cpu_op"}
+        operators = {
+            e["args"]["External id"]: e["name"]
+            for e in json.loads(gzip.decompress(FLOAT32.read_bytes()))["traceEvents"]
+            if e.get("cat") == "cpu_op"
+        }
         named = [e["args"] for e in trace["traceEvents"] if "operator" in e.get("args", {})]
         self.assertTrue(named)
         for args in named:
@@ -187,7 +240,11 @@ class Views(support.ProgramTest):
         events = json.loads(path.read_text())["traceEvents"]
         transfers = [e for e in events if e.get("cat") == "headroom_transfer"]
         self.assertGreaterEqual(len(transfers), inserted)
-        tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name" and e["pid"] == transfers[0]["pid"]}
+        tracks = {
+            e["tid"]: e["args"]["name"]
+            for e in events
+            if e["name"] == "thread_name" and e["pid"] == transfers[0]["pid"]
+        }
         self.assertEqual(set(tracks.values()), {"copies out", "copies in"})
         for transfer in transfers:
             self.assertEqual(transfer["name"], tracks[transfer["tid"]])
@@ -226,8 +283,17 @@ class Views(support.ProgramTest):
         for job in range(1, 4):
             # Another trace of the changed job each time; 1 % slower than foretold.
             another = self.write(f"after{job}.json", after.read_text() + " " * job)
-            outcome = support.headroom("whatif", "--json", "--quiet", "--score", FLOAT32, another, "--measured-step-ms",
-                                       before["step_ms"]["mid"] * 1.01, environment=state)
+            outcome = support.headroom(
+                "whatif",
+                "--json",
+                "--quiet",
+                "--score",
+                FLOAT32,
+                another,
+                "--measured-step-ms",
+                before["step_ms"]["mid"] * 1.01,
+                environment=state,
+            )
             self.assertEqual(outcome.code, 0, outcome)
             score = outcome.json()
             self.assertEqual((score["schema"], score["scenario"]), ("headroom.whatif-score/1", scenario))
@@ -239,7 +305,9 @@ class Views(support.ProgramTest):
         learned = self.whatif(FLOAT32, scenario, environment=state)["scenarios"][0]
         self.assertEqual(learned["scores"], 3)
         self.assertAlmostEqual(learned["interval_factor"], max(0.5, min(3, 0.01 * before["step_ms"]["mid"] / width)))
-        self.assertAlmostEqual(learned["step_ms"]["high"] - learned["step_ms"]["mid"], width * learned["interval_factor"])
+        self.assertAlmostEqual(
+            learned["step_ms"]["high"] - learned["step_ms"]["mid"], width * learned["interval_factor"]
+        )
         fresh = self.whatif(FLOAT32, scenario, "--no-local-state", environment=state)["scenarios"][0]
         self.assertEqual(fresh["step_ms"], before["step_ms"])
         self.assertIsNone(fresh["scores"])
@@ -264,14 +332,19 @@ class Views(support.ProgramTest):
         self.assertEqual(listed(), [])
         self.assertIn("--save", support.headroom("whatif", "--scores", environment=state).text)
         after = self.scratch / "after.json"
-        forecast = self.whatif(FLOAT32, "gpu-speed:factor=2", "--save", "--write-trace", after, environment=state)["scenarios"][0]
+        forecast = self.whatif(FLOAT32, "gpu-speed:factor=2", "--save", "--write-trace", after, environment=state)[
+            "scenarios"
+        ][0]
         actual = 1.01 * forecast["step_ms"]["mid"]
         outcome = support.headroom("whatif", "--score", FLOAT32, after, "--measured-step-ms", actual, environment=state)
         self.assertEqual(outcome.code, 0, outcome)
         saved, scored = listed()
         self.assertEqual((saved["line"], scored["line"]), (1, 2))
         for record in (saved, scored):
-            self.assertEqual((record["before"], record["scenario"], record["step_ms"]), (str(FLOAT32), "gpu-speed:factor=2", forecast["step_ms"]))
+            self.assertEqual(
+                (record["before"], record["scenario"], record["step_ms"]),
+                (str(FLOAT32), "gpu-speed:factor=2", forecast["step_ms"]),
+            )
         self.assertEqual([saved[key] for key in ("actual_ms", "error_pct", "held")], [None] * 3)
         self.assertAlmostEqual(scored["actual_ms"], actual)
         self.assertAlmostEqual(scored["error_pct"], -1 / 1.01)
@@ -284,13 +357,17 @@ class Views(support.ProgramTest):
             before = target.read_bytes()
             self.assert_refused(support.headroom("whatif", *shown, "-o", target, environment=state), 2, "-o")
             self.assertEqual(target.read_bytes(), before)
-        self.assert_refused(support.headroom("whatif", "--scores", "--no-local-state", environment=state), 2, "local state")
+        self.assert_refused(
+            support.headroom("whatif", "--scores", "--no-local-state", environment=state), 2, "local state"
+        )
 
     def test_the_trace_of_before_is_no_score(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
         self.whatif(FLOAT32, "amp", "--save", environment=state)
         copy_of_before = self.write("copy.json.gz", FLOAT32.read_bytes())
-        self.assert_refused(support.headroom("whatif", "--score", FLOAT32, copy_of_before, environment=state), 2, "same trace")
+        self.assert_refused(
+            support.headroom("whatif", "--score", FLOAT32, copy_of_before, environment=state), 2, "same trace"
+        )
 
     def test_only_a_measured_step_is_called_the_truth(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
@@ -316,28 +393,42 @@ class Views(support.ProgramTest):
 
     def test_another_job_is_refused(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
-        bert, = (sample for sample in SAMPLES if "bert" in sample.name)
+        (bert,) = (sample for sample in SAMPLES if "bert" in sample.name)
         self.whatif(FLOAT32, "amp", "--save", environment=state)
         ledger = self.scratch / "state/headroom/forecasts.jsonl"
         before = ledger.read_bytes()
-        self.assert_refused(support.headroom("whatif", "--score", FLOAT32, bert, environment=state), 2, "another job", "nothing was recorded")
+        self.assert_refused(
+            support.headroom("whatif", "--score", FLOAT32, bert, environment=state),
+            2,
+            "another job",
+            "nothing was recorded",
+        )
         self.assertEqual(ledger.read_bytes(), before)
 
     def test_a_change_of_the_job_is_no_other_job(self):
         traces = {t.name: t for t in support.real_traces()}
-        for before, after in (("bert_base_fp32", "bert_base_amp-bf16_attn-sdpa_opt-fused"), ("resnet50_fp32", "resnet50_bs-8")):
+        for before, after in (
+            ("bert_base_fp32", "bert_base_amp-bf16_attn-sdpa_opt-fused"),
+            ("resnet50_fp32", "resnet50_bs-8"),
+        ):
             if f"{before}.json.gz" not in traces or f"{after}.json.gz" not in traces:
                 self.skipTest("the recorded pairs are not here")
             state = {"XDG_STATE_HOME": str(self.scratch / before)}
             self.whatif(traces[f"{before}.json.gz"], "gpu-speed:factor=2", "--save", environment=state)
-            outcome = support.headroom("whatif", "--score", traces[f"{before}.json.gz"], traces[f"{after}.json.gz"], environment=state)
+            outcome = support.headroom(
+                "whatif", "--score", traces[f"{before}.json.gz"], traces[f"{after}.json.gz"], environment=state
+            )
             self.assertEqual((outcome.code, outcome.message), (0, ""), outcome)
 
     def test_scores_need_a_saved_forecast(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
         self.assert_refused(support.headroom("whatif", "--score", FLOAT32, FLOAT32, environment=state), 2, "--save")
         self.assert_refused(support.headroom("whatif", FLOAT32, "--save", environment=state), 2, "named")
-        self.assert_refused(support.headroom("whatif", FLOAT32, "amp", "--save", "--no-local-state", environment=state), 2, "local state")
+        self.assert_refused(
+            support.headroom("whatif", FLOAT32, "amp", "--save", "--no-local-state", environment=state),
+            2,
+            "local state",
+        )
         self.assertFalse((self.scratch / "state").exists())
 
 

@@ -15,25 +15,32 @@ REAL = "public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb"
 DETAILS = "regs:32 static_shared:1024 dynamic_shared:0 grid:64,2,1 block:256,1,1 occ_pct:50.0"
 COPY = "kind_src:pinned kind_dst:device size:65536 dest:0 async:1"
 #              operation       kernel                     us   what it is of
-OPERATIONS = [("fusion.1", "loop_add_fusion", 100, "jit(step)/jvp(net)/add"),
-              ("dot.2", "sm80_xmma_gemm_f32f32", 300, "jit(step)/jvp(net)/dot_general"),
-              ("dot.3", "sm80_xmma_gemm_f32f32", 250, "jit(step)/transpose(jvp(net))/dot_general"),
-              ("all-reduce.4", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 60, "jit(step)/psum"),
-              ("fusion.5", "input_reduce_fusion", 50, "jit(step)/sub")]
+OPERATIONS = [
+    ("fusion.1", "loop_add_fusion", 100, "jit(step)/jvp(net)/add"),
+    ("dot.2", "sm80_xmma_gemm_f32f32", 300, "jit(step)/jvp(net)/dot_general"),
+    ("dot.3", "sm80_xmma_gemm_f32f32", 250, "jit(step)/transpose(jvp(net))/dot_general"),
+    ("all-reduce.4", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 60, "jit(step)/psum"),
+    ("fusion.5", "input_reduce_fusion", 50, "jit(step)/sub"),
+]
 
 
 def training(steps=4):
     """A training job as it looks on one NVIDIA GPU: written by hand, no recording."""
     host = xplane.Line(100, "python", 1000)
-    streams = {number: xplane.Line(number, name, 1000) for number, name in
-               ((13, "Stream #13(Compute)"), (14, "Stream #14(MemcpyH2D)"), (15, "Stream #15(Compute)"))}
+    streams = {
+        number: xplane.Line(number, name, 1000)
+        for number, name in ((13, "Stream #13(Compute)"), (14, "Stream #14(MemcpyH2D)"), (15, "Stream #15(Compute)"))
+    }
     drawn = [xplane.Line(101, "XLA Ops", 1000), xplane.Line(102, "Steps", 1000)]
     call = 0
     for step in range(steps):
         at = step * 1000
-        host.events += [event("train", at, 950, step_num=step, _r=1), event("$train.py:42 train_step", at + 5, 940),
-                        event("cuMemcpyHtoDAsync_v2", at + 8, 5, correlation_id=call, memcpy_details=COPY),
-                        event("PjitFunction(step)", at + 20, 200)]
+        host.events += [
+            event("train", at, 950, step_num=step, _r=1),
+            event("$train.py:42 train_step", at + 5, 940),
+            event("cuMemcpyHtoDAsync_v2", at + 8, 5, correlation_id=call, memcpy_details=COPY),
+            event("PjitFunction(step)", at + 20, 200),
+        ]
         streams[14].events.append(event("MemcpyH2D", at + 20, 30, correlation_id=call, memcpy_details=COPY))
         call += 1
         run = at + 55
@@ -41,15 +48,19 @@ def training(steps=4):
             of = {"hlo_op": operation, "hlo_module": "jit_step", "tf_op": path + ":"}
             host.events.append(event("cuLaunchKernel", at + 40 + k * 10, 6, correlation_id=call, **of))
             streams[15 if "nccl" in kernel else 13].events.append(
-                event(kernel, run, length, correlation_id=call, kernel_details=DETAILS, **of))
+                event(kernel, run, length, correlation_id=call, kernel_details=DETAILS, **of)
+            )
             drawn[0].events.append(event(operation, run, length, flops=length))
             run += length + 2
             call += 1
         drawn[1].events.append(event(str(step), at + 55, run - at - 55))
         host.events.append(event("cuStreamSynchronize", at + 300, run - at - 290))
     capability = {"core_count": 108, "memory_size": 85899345920, "compute_cap_major": 8, "compute_cap_minor": 0}
-    return [xplane.Plane(0, "Task Environment", stats={"profile_start_time": 1771595639214724894}),
-            xplane.Plane(0, "/device:GPU:0", [*streams.values(), *drawn], capability), xplane.Plane(0, "/host:CPU", [host])]
+    return [
+        xplane.Plane(0, "Task Environment", stats={"profile_start_time": 1771595639214724894}),
+        xplane.Plane(0, "/device:GPU:0", [*streams.values(), *drawn], capability),
+        xplane.Plane(0, "/host:CPU", [host]),
+    ]
 
 
 def codes(report):
@@ -82,7 +93,9 @@ class SecondReader(support.ProgramTest):
         span = max(end for _, end in every) - min(start for start, _ in every)
         self.assertEqual({round(row["span_ms"] * 1e6) for row in report["gpu_time"]}, {span})
         for row in report["kernels"]:
-            self.assertEqual((row["count"], round(row["total_us"] * 1000)), (len(kernels[row["name"]]), sum(kernels[row["name"]])))
+            self.assertEqual(
+                (row["count"], round(row["total_us"] * 1000)), (len(kernels[row["name"]]), sum(kernels[row["name"]]))
+            )
             if row["name"].startswith("__amd_rocclr_copy"):
                 self.assertEqual(row["class"], "memcpy", "HIP copies by kernels")
         self.assertEqual({row["name"] for row in report["kernels"]}, set(kernels))
@@ -127,19 +140,26 @@ class SecondReader(support.ProgramTest):
     def test_a_training_job(self):
         planes = training()
         self.assertEqual(xplane.read(xplane.write(planes))[1].lines[0].events[1].stats["hlo_op"], "dot.2")
-        for name, data in (("job.xplane.pb", xplane.write(planes)), ("job", xplane.write(planes)),
-                           ("job.xplane.pb.gz", gzip.compress(xplane.write(planes))),
-                           ("job.trace.json", json.dumps(xplane.trace_json(planes)).encode())):
+        for name, data in (
+            ("job.xplane.pb", xplane.write(planes)),
+            ("job", xplane.write(planes)),
+            ("job.xplane.pb.gz", gzip.compress(xplane.write(planes))),
+            ("job.trace.json", json.dumps(xplane.trace_json(planes)).encode()),
+        ):
             with self.subTest(name):
                 report = self.report(self.write(name, data))
                 self.check(planes, report)
                 self.assertEqual((report["steps"]["source"], report["steps"]["count"]), ("annotation", 4))
                 self.assertEqual([row["index"] for row in report["steps"]["list"]], [0, 1, 2, 3])
                 breakdown = report["step_breakdown"]["gpu"]
-                self.assertEqual({key: breakdown[key] for key in ("forward_ms", "backward_ms", "communication_ms")},
-                                 {"forward_ms": 0.4, "backward_ms": 0.25, "communication_ms": 0.06})
-                self.assertEqual({row["name"]: row["total_us"] for row in report["operators"]},
-                                 {name: 4 * length for name, _, length, _ in OPERATIONS})
+                self.assertEqual(
+                    {key: breakdown[key] for key in ("forward_ms", "backward_ms", "communication_ms")},
+                    {"forward_ms": 0.4, "backward_ms": 0.25, "communication_ms": 0.06},
+                )
+                self.assertEqual(
+                    {row["name"]: row["total_us"] for row in report["operators"]},
+                    {name: 4 * length for name, _, length, _ in OPERATIONS},
+                )
                 # What is drawn from the streams is no work.
                 self.assertEqual(sum(row["count"] for row in report["kernels"]), 4 * (len(OPERATIONS) + 1))
                 remedies = {issue["code"]: issue["detail"] for issue in report["health"]["issues"]}
@@ -167,8 +187,11 @@ class Cap(support.ProgramTest):
 
 class PlainChromeTrace(support.ProgramTest):
     def test_of_any_program_opens(self):
-        rows = [{"ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 3, "name": "work"}, {"ph": "B", "pid": 1, "tid": 2, "ts": 6, "name": "b"},
-                {"ph": "E", "pid": 1, "tid": 2, "ts": 7}]
+        rows = [
+            {"ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 3, "name": "work"},
+            {"ph": "B", "pid": 1, "tid": 2, "ts": 6, "name": "b"},
+            {"ph": "E", "pid": 1, "tid": 2, "ts": 7},
+        ]
         report = self.report(self.write("t.json", json.dumps({"traceEvents": rows}).encode()))
         self.assertEqual(report["inputs"][0]["events"], 3)
         self.assertEqual(report["inputs"][0]["format"], "chrome-trace-json")
@@ -186,7 +209,7 @@ class Damage(support.ProgramTest):
         count = len(data) if support.FULL else self.CASES // (8 if support.sanitized() else 1)
         for at in sorted(rng.sample(range(len(data)), min(count, len(data)))):
             yield f"cut-{at}.xplane.pb", data[:at]
-            yield f"flip-{at}.xplane.pb", data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1:]
+            yield f"flip-{at}.xplane.pb", data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :]
         packed = gzip.compress(data, mtime=0)
         for at in range(0, len(packed), 50):
             yield f"cut-{at}.xplane.pb.gz", packed[:at]
@@ -219,7 +242,7 @@ class Damage(support.ProgramTest):
         planes = training(2)
         data = xplane.write(planes)
         whole = len(xplane.write(planes[:2]))
-        report = self.report(self.write("cut.xplane.pb", data[:whole + 200]))
+        report = self.report(self.write("cut.xplane.pb", data[: whole + 200]))
         self.assertEqual(report["gpu_time"][0]["busy_ms"], 2 * (0.03 + 0.76))
         self.assertIn("truncated", codes(report))
 

@@ -16,7 +16,8 @@ import re
 import sys
 
 CALL_CATEGORIES = {"cuda_runtime", "cuda_driver"}
-# A word that begins with the name of a collective library, or one of the all-reduce kernels that frameworks bring themselves.
+# A word that begins with the name of a collective library, or one of the all-reduce kernels that frameworks bring
+# themselves.
 COLLECTIVE = re.compile(r"\b(nccl|rccl|(multimem|one_shot|two_shot)_all_reduce|cross_device_reduce)")
 
 Task = collections.namedtuple("Task", "kind device stream start end correlation")
@@ -39,7 +40,9 @@ def _no_constant(name):
 
 
 def nanoseconds(value):
-    """Microseconds as in the file (int or Decimal) to exact nanoseconds: an int, or a Fraction where that does not do."""
+    """Microseconds as in the file (int or Decimal) to exact nanoseconds: an int, or a Fraction where that does not
+    do.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, decimal.Decimal)):
         raise Unclear(f"not a time: {value!r}")
     exact = fractions.Fraction(value) * 1000
@@ -93,7 +96,9 @@ def launch_starts(events):
 
 
 def launch_of(task, starts):
-    """Start of the call that launched the task, or None. Of several: the last one that starts no later than the task."""
+    """Start of the call that launched the task, or None. Of several: the last one that starts no later than the
+    task.
+    """
     candidates = starts.get(task.correlation, []) if task.correlation is not None else []
     before = [s for s in candidates if s <= task.start]
     return max(before) if before else min(candidates, default=None)
@@ -125,11 +130,17 @@ def gpu_time_row(tasks, span):
     overlap = None
     if total["communication"]:
         overlap = float(100 * fractions.Fraction(total["hidden"]) / fractions.Fraction(total["communication"]))
-    return {"span_ms": ms(span), "busy_ms": ms(total["busy"]), "compute_ms": ms(total["compute"]),
-            "communication_ms": ms(total["communication"]), "memory_ms": ms(total["memory"]),
-            "exposed_communication_ms": ms(total["exposed_communication"]),
-            "exposed_memory_ms": ms(total["exposed_memory"]), "idle_ms": ms(span - total["busy"]),
-            "overlap_communication_pct": overlap}
+    return {
+        "span_ms": ms(span),
+        "busy_ms": ms(total["busy"]),
+        "compute_ms": ms(total["compute"]),
+        "communication_ms": ms(total["communication"]),
+        "memory_ms": ms(total["memory"]),
+        "exposed_communication_ms": ms(total["exposed_communication"]),
+        "exposed_memory_ms": ms(total["exposed_memory"]),
+        "idle_ms": ms(span - total["busy"]),
+        "overlap_communication_pct": overlap,
+    }
 
 
 def idle_row(tasks, starts):
@@ -158,8 +169,9 @@ def analyse(trace):
         by_stream[t.device, t.stream].append(t)
     return {
         "gpu_time": [{"rank": rank, "device": d, **gpu_time_row(by_device[d], span)} for d in sorted(by_device)],
-        "idle": [{"rank": rank, "device": d, "stream": s, **idle_row(by_stream[d, s], starts)}
-                 for d, s in sorted(by_stream)],
+        "idle": [
+            {"rank": rank, "device": d, "stream": s, **idle_row(by_stream[d, s], starts)} for d, s in sorted(by_stream)
+        ],
     }
 
 

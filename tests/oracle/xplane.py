@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""XPlane profiles in slow, obvious Python: read, written, and turned into the JSON that TensorBoard's plugin makes of them.
+"""XPlane profiles in slow, obvious Python: read, written, and turned into the JSON that TensorBoard's plugin makes of
+them.
 
     tests/oracle/xplane.py FILE.xplane.pb            prints planes, lines and the first events of each
-    tests/oracle/xplane.py FILE.xplane.pb OUT.json   writes that JSON; it is a sample that this script made, not the converter's
+    tests/oracle/xplane.py FILE.xplane.pb OUT.json   writes that JSON; it is a sample that this script made, not the
+    converter's
 
 Field numbers are those of the published tsl/profiler/protobuf/xplane.proto. Shares nothing with Headroom's reader.
 """
@@ -15,6 +17,7 @@ import sys
 
 
 # --- wire format ---------------------------------------------------------------------------------------------------
+
 
 def varint(data, at):
     value = shift = 0
@@ -37,10 +40,10 @@ def fields(data):
             value, at = varint(data, at)
         elif kind == 2:
             length, at = varint(data, at)
-            value, at = data[at:at + length], at + length
+            value, at = data[at : at + length], at + length
         elif kind in (1, 5):
             length = 8 if kind == 1 else 4
-            value, at = data[at:at + length], at + length
+            value, at = data[at : at + length], at + length
         else:
             raise ValueError(f"wire type {kind} at {at}")
         yield key >> 3, value
@@ -71,6 +74,7 @@ def put(number, value):
 
 
 # --- the format ----------------------------------------------------------------------------------------------------
+
 
 @dataclasses.dataclass
 class Event:
@@ -136,8 +140,16 @@ def read_line(data, event_names, stat_names):
         of = {number: value for number, value in fields(text) if number != 4}
         stats = dict(read_stat(value, stat_names) for number, value in fields(text) if number == 4)
         offset, duration = signed(of.get(2, 0)), signed(of.get(3, 0))
-        line.events.append(Event(event_names[of.get(1, 0)], line.timestamp_ns + offset // 1000,
-                                 line.timestamp_ns + (offset + duration) // 1000, offset, duration, stats))
+        line.events.append(
+            Event(
+                event_names[of.get(1, 0)],
+                line.timestamp_ns + offset // 1000,
+                line.timestamp_ns + (offset + duration) // 1000,
+                offset,
+                duration,
+                stats,
+            )
+        )
     return line
 
 
@@ -145,8 +157,9 @@ def read_plane(data):
     plane = Plane()
     name_of = lambda message: dict(fields(message)).get(2, b"").decode("utf-8", "replace")
     stat_names = {key: name_of(value) for key, value in read_map(data, 5).items()}
-    event_names = {key: dict(fields(value)).get(4, b"").decode() or name_of(value)
-                   for key, value in read_map(data, 4).items()}
+    event_names = {
+        key: dict(fields(value)).get(4, b"").decode() or name_of(value) for key, value in read_map(data, 4).items()
+    }
     for number, value in fields(data):
         if number == 1:
             plane.id = value
@@ -166,7 +179,9 @@ def read(data):
 
 
 def write_plane(plane):
-    """The bytes of a plane: lines before names, as the profiler writes them. Texts are references, as it writes them, too."""
+    """The bytes of a plane: lines before names, as the profiler writes them. Texts are references, as it writes them,
+    too.
+    """
     events, stats = {}, {}
     number_of = lambda table, name: table.setdefault(name, len(table) + 1)
 
@@ -213,8 +228,8 @@ def device_of(plane):
 
 
 def trace_json(planes, most=MOST_EVENTS):
-    """The object that the converter writes: names of tracks, spans in microseconds with all arguments as text, the earliest
-    `most` of them, and an empty object at the end of the list."""
+    """The object that the converter writes: names of tracks, spans in microseconds with all arguments as text, the
+    earliest `most` of them, and an empty object at the end of the list."""
     tracks, spans = [], []
     for plane in planes:
         ordinal = device_of(plane)
@@ -229,13 +244,23 @@ def trace_json(planes, most=MOST_EVENTS):
             tracks.append({"ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}})
             for of in line.events:
                 start_ps = line.timestamp_ns * 1000 + of.offset_ps
-                span = {"ph": "X", "pid": pid, "tid": tid, "ts": start_ps / 1e6, "dur": of.duration_ps / 1e6, "name": of.name}
+                span = {
+                    "ph": "X",
+                    "pid": pid,
+                    "tid": tid,
+                    "ts": start_ps / 1e6,
+                    "dur": of.duration_ps / 1e6,
+                    "name": of.name,
+                }
                 if of.stats:
                     span["args"] = {key: str(value) for key, value in of.stats.items() if not key.startswith("_")}
                 spans.append((start_ps, span))
     spans.sort(key=lambda item: item[0])
-    return {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True},
-            "traceEvents": tracks + [span for _, span in spans[:most]] + [{}]}
+    return {
+        "displayTimeUnit": "ns",
+        "metadata": {"highres-ticks": True},
+        "traceEvents": tracks + [span for _, span in spans[:most]] + [{}],
+    }
 
 
 def main():

@@ -1,6 +1,7 @@
 """A recorder for tests: takes the memory that measured processes share, and decodes it when they have ended.
 
-Written from the layout alone (include/headroom/detail/shared.h), so that it is a second opinion on what a process wrote.
+Written from the layout alone (include/headroom/detail/shared.h), so that it is a second opinion on what a process
+wrote.
 """
 import array
 import collections
@@ -15,7 +16,7 @@ import tempfile
 import textwrap
 import threading
 
-MAGIC = 0x6d6f6f7264616568
+MAGIC = 0x6D6F6F7264616568
 SHARED = struct.Struct("<QIIiIIIQQQQQQIIQQQQ")
 RING = struct.Struct("<IIiiQ64s40xQQ")
 RECORD = struct.Struct("<QII")
@@ -34,20 +35,24 @@ class Process:
         assert head[0] == MAGIC and head[1] == 1, head[:2]
         self.pid, rings, ring_records = head[3], head[4], head[5]
         names_offset, text_offset, _, rings_offset, stride, self.bytes, names = head[7:14]
-        self.names = [memory[text_offset + at:text_offset + at + length].decode()
-                      for at, length, _ in struct.iter_unpack("<III", memory[names_offset:names_offset + 12 * names])]
+        self.names = [
+            memory[text_offset + at : text_offset + at + length].decode()
+            for at, length, _ in struct.iter_unpack("<III", memory[names_offset : names_offset + 12 * names])
+        ]
         self.threads = []
         for i in range(rings):
             at = rings_offset + i * stride
             state, kind, tid, _, _, name, written, dropped = RING.unpack_from(memory, at)
             if state != 0 and kind == 0:
-                assert written <= ring_records and dropped == 0, "more than this recorder, which frees nothing, can take"
+                assert (
+                    written <= ring_records and dropped == 0
+                ), "more than this recorder, which frees nothing, can take"
                 self.threads.append(list(self._events(memory, at + 4096, written)))
 
     def _events(self, memory, at, count):
-        records = RECORD.iter_unpack(memory[at:at + RECORD.size * count])
+        records = RECORD.iter_unpack(memory[at : at + RECORD.size * count])
         for ticks, name, info in records:
-            kind, value = KINDS[info & 0xff], None
+            kind, value = KINDS[info & 0xFF], None
             if kind in (STEP, COUNTER, GRADIENT):
                 raw = next(records)[0]
                 value = struct.unpack("<d", struct.pack("<Q", raw))[0] if kind == COUNTER else raw
@@ -61,8 +66,11 @@ class Process:
         regions = []
         for thread, events in enumerate(self.threads):
             ends = {event.serial: event.ticks for event in events if event.kind == END}
-            regions += [Region(event.name, event.ticks, ends.get(event.serial), event.value, thread)
-                        for event in events if event.kind in (BEGIN, STEP)]
+            regions += [
+                Region(event.name, event.ticks, ends.get(event.serial), event.value, thread)
+                for event in events
+                if event.kind in (BEGIN, STEP)
+            ]
         return sorted((region for region in regions if name in (None, region.name)), key=lambda region: region.start)
 
     def names_of_regions(self):
@@ -73,12 +81,21 @@ class Process:
         regions = [region for region in self.regions() if not names or region.name in names]
 
         def inside(outer):
-            return [r for r in regions if r is not outer and r.thread == outer.thread and r.start >= outer.start
-                    and r.end is not None and outer.end is not None and r.end <= outer.end]
+            return [
+                r
+                for r in regions
+                if r is not outer
+                and r.thread == outer.thread
+                and r.start >= outer.start
+                and r.end is not None
+                and outer.end is not None
+                and r.end <= outer.end
+            ]
 
         def show(level):
             tops = [r for r in level if not any(r in inside(other) for other in level)]
             return " ".join(r.name + (f"({show(inside(r))})" if inside(r) else "") for r in tops)
+
         return show(regions)
 
     def steps(self):
@@ -93,8 +110,15 @@ class Process:
         return [step for step in self.regions("STEP") if step.end is not None and (step.thread, step.end) not in empty]
 
     def inside(self, outer, name=None):
-        return [r for r in self.regions(name) if r != outer and r.thread == outer.thread and outer.start <= r.start and r.end is not None
-                and r.end <= outer.end]
+        return [
+            r
+            for r in self.regions(name)
+            if r != outer
+            and r.thread == outer.thread
+            and outer.start <= r.start
+            and r.end is not None
+            and r.end <= outer.end
+        ]
 
 
 class Recorder:
@@ -139,8 +163,13 @@ class Recorder:
 def record(*command, check=True, **environment):
     """Runs a command under a recorder. Gives its processes that recorded anything, and the finished run."""
     with Recorder() as recorder:
-        done = subprocess.run([str(part) for part in command], env={**os.environ, "HEADROOM_SOCKET": recorder.path, **environment},
-                              capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [str(part) for part in command],
+            env={**os.environ, "HEADROOM_SOCKET": recorder.path, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
     if check and done.returncode != 0:
         raise AssertionError(f"exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return recorder.processes, done
@@ -153,5 +182,6 @@ def record_python(script, *arguments, injected=False, **options):
         path.write_text(textwrap.dedent(script))
         if injected:
             import headroom
+
             options["PYTHONPATH"] = str(pathlib.Path(headroom.__file__).parent / "_inject")
         return record(sys.executable, "-B", path, *arguments, **options)

@@ -19,12 +19,25 @@ HOST_STEP_US = 40
 
 
 def two_kernels_a_step():
-    """A GPU-bound job: each step launches `gemm` (of aten::mm) and `pointwise` (of aten::relu) on stream 7, 1000 us each
-    with 2 us between them, so that a step takes 2004 us. The host takes 40 us a step, waits for nothing and runs ahead."""
+    """A GPU-bound job: each step launches `gemm` (of aten::mm) and `pointwise` (of aten::relu) on stream 7, 1000 us
+    each with 2 us between them, so that a step takes 2004 us. The host takes 40 us a step, waits for nothing and runs
+    ahead.
+    """
     events = []
 
     def host(name, category, start, end, **args):
-        events.append({"ph": "X", "name": name, "cat": category, "pid": 1, "tid": 1, "ts": start, "dur": end - start, "args": args})
+        events.append(
+            {
+                "ph": "X",
+                "name": name,
+                "cat": category,
+                "pid": 1,
+                "tid": 1,
+                "ts": start,
+                "dur": end - start,
+                "args": args,
+            }
+        )
 
     for step in range(STEPS):
         begin = step * HOST_STEP_US
@@ -33,9 +46,18 @@ def two_kernels_a_step():
             correlation, at = 2 * step + k + 1, begin + 10 + 10 * k
             host(op, "cpu_op", at, at + 9, **{"External id": correlation})
             host("cudaLaunchKernel", "cuda_runtime", at + 1, at + 8, correlation=correlation)
-            events.append({"ph": "X", "name": kernel, "cat": "kernel", "pid": 0, "tid": 7,
-                           "ts": 15 + step * STEP_US + k * (KERNEL_US + GAP_US), "dur": KERNEL_US,
-                           "args": {"correlation": correlation, "stream": 7, "device": 0}})
+            events.append(
+                {
+                    "ph": "X",
+                    "name": kernel,
+                    "cat": "kernel",
+                    "pid": 0,
+                    "tid": 7,
+                    "ts": 15 + step * STEP_US + k * (KERNEL_US + GAP_US),
+                    "dur": KERNEL_US,
+                    "args": {"correlation": correlation, "stream": 7, "device": 0},
+                }
+            )
     return {"schemaVersion": 1, "traceEvents": events}
 
 

@@ -7,8 +7,14 @@ import keyword
 import headroom
 import support
 
-_TYPES = {"int64": "NDArray[np.int64]", "int32": "NDArray[np.int32]", "uint32": "NDArray[np.uint32]", "float64": "NDArray[np.float64]",
-          "bool": "NDArray[np.bool_]", "text": "TextColumn"}
+_TYPES = {
+    "int64": "NDArray[np.int64]",
+    "int32": "NDArray[np.int32]",
+    "uint32": "NDArray[np.uint32]",
+    "float64": "NDArray[np.float64]",
+    "bool": "NDArray[np.bool_]",
+    "text": "TextColumn",
+}
 _HEAD = '''"""The columns of each table of a trace, as docs/tables.md describes them. Written by tests/python/table_stub.py."""
 
 import numpy as np

@@ -29,8 +29,10 @@ class Agreement(unittest.TestCase):
         self.assertEqual(headroom.whatif(support.RESNET, names), program("whatif", support.RESNET, "--json", *names))
 
     def test_whatif_with_a_measured_step(self):
-        self.assertEqual(headroom.whatif(support.BERT, ["fused-optimizer"], measured_step_ms=45.2),
-                         program("whatif", support.BERT, "--json", "fused-optimizer", "--measured-step-ms", 45.2))
+        self.assertEqual(
+            headroom.whatif(support.BERT, ["fused-optimizer"], measured_step_ms=45.2),
+            program("whatif", support.BERT, "--json", "fused-optimizer", "--measured-step-ms", 45.2),
+        )
 
     def test_one_trace_answers_all(self):
         trace = headroom.load(support.BERT)
@@ -42,8 +44,12 @@ class Agreement(unittest.TestCase):
         self.assertEqual(trace.report()["inputs"][0]["path"], str(support.BERT))
 
     def test_an_applied_scenario_replays_in_its_forecast(self):
-        for trace, scenario in ((support.BERT, "fused-optimizer"), (support.RESNET, "amp:dtype=fp16"), (support.RESNET, "p3:gpus=4"),
-                                (support.RESNET, "data-parallel:gpus=8+network-speed:factor=2")):
+        for trace, scenario in (
+            (support.BERT, "fused-optimizer"),
+            (support.RESNET, "amp:dtype=fp16"),
+            (support.RESNET, "p3:gpus=4"),
+            (support.RESNET, "data-parallel:gpus=8+network-speed:factor=2"),
+        ):
             graph = headroom.Graph(trace)
             graph.apply(scenario)
             self.assertAlmostEqual(graph.replay().step_ms, graph.whatif(scenario)["step_ms"]["mid"], msg=scenario)

@@ -1,5 +1,6 @@
-"""Each (event, callback) pair is timed, and the slowest is found. skorch is real where it is installed; Lightning, Hugging Face's
-Trainer and Keras are stand-ins with the base classes, containers and call sequences of the real ones, which are not packaged here."""
+"""Each (event, callback) pair is timed, and the slowest is found. skorch is real where it is installed; Lightning,
+Hugging Face's Trainer and Keras are stand-ins with the base classes, containers and call sequences of the real ones,
+which are not packaged here."""
 import copy
 import functools
 import pickle
@@ -28,10 +29,17 @@ def pairs(wrapped):
 class Callback:
     """Hooks of the base class do nothing. (Also skorch's and Keras's name for it.)"""
 
-    def on_train_start(self, trainer, pl_module): ...
-    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx): ...
-    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx): ...
-    def on_train_end(self, trainer, pl_module): ...
+    def on_train_start(self, trainer, pl_module):
+        ...
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        ...
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        ...
+
+    def on_train_end(self, trainer, pl_module):
+        ...
 
 
 class Checkpoint(Callback):
@@ -73,9 +81,14 @@ class LightningTrainer:
 
 
 class TrainerCallback:
-    def on_step_begin(self, args, state, control, **kwargs): ...
-    def on_step_end(self, args, state, control, **kwargs): ...
-    def on_log(self, args, state, control, logs=None, **kwargs): ...
+    def on_step_begin(self, args, state, control, **kwargs):
+        ...
+
+    def on_step_end(self, args, state, control, **kwargs):
+        ...
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        ...
 
 
 class Flow(TrainerCallback):
@@ -123,15 +136,19 @@ def default(method):
 def keras_callback():
     class Callback:
         @default
-        def on_train_batch_begin(self, batch, logs=None): ...
+        def on_train_batch_begin(self, batch, logs=None):
+            ...
 
         @default
-        def on_train_batch_end(self, batch, logs=None): ...
+        def on_train_batch_end(self, batch, logs=None):
+            ...
 
-        def on_epoch_end(self, epoch, logs=None): ...
+        def on_epoch_end(self, epoch, logs=None):
+            ...
 
         def set_model(self, model):
             self.model = model
+
     return Callback
 
 
@@ -159,8 +176,14 @@ class Frameworks(unittest.TestCase):
         with callbacks.wrap(trainer) as timed:
             trainer.fit("abc")
             self.assertIsInstance(trainer.callbacks[1], Checkpoint)
-        self.assertEqual(pairs(timed), {("on_train_batch_end", "Checkpoint"): 3, ("on_train_batch_start", "Progress"): 3,
-                                        ("on_train_start", "Progress"): 1})
+        self.assertEqual(
+            pairs(timed),
+            {
+                ("on_train_batch_end", "Checkpoint"): 3,
+                ("on_train_batch_start", "Progress"): 3,
+                ("on_train_start", "Progress"): 1,
+            },
+        )
         slowest = timed.profile()[0]
         self.assertEqual((slowest.event, slowest.callback), ("on_train_batch_end", "Checkpoint"))
         self.assertGreaterEqual(slowest.total_s, 0.012)
@@ -176,7 +199,9 @@ class Frameworks(unittest.TestCase):
         trainer = HuggingFaceTrainer([Flow(), logger])
         with callbacks.wrap(trainer) as timed:
             trainer.train(4)
-        self.assertEqual(pairs(timed), {("on_step_end", "Flow"): 4, ("on_log", "Logger"): 4})  # What Flow returns arrives.
+        self.assertEqual(
+            pairs(timed), {("on_step_end", "Flow"): 4, ("on_log", "Logger"): 4}
+        )  # What Flow returns arrives.
         self.assertEqual(logger.logs, {"loss": 1})
 
     def test_keras(self):
@@ -193,7 +218,10 @@ class Frameworks(unittest.TestCase):
         self.assertEqual(pairs(timed), {("on_epoch_end", "Early"): 1})
 
     def test_a_plain_runner_wrapped(self):
-        """FluxTraining's way: the runner is wrapped, so each callback is seen on each event, in whatever order it runs them."""
+        """FluxTraining's way: the runner is wrapped, so each callback is seen on each event, in whatever order it runs
+        them.
+        """
+
         class StepEnd:
             pass
 
@@ -222,6 +250,7 @@ class Rules(unittest.TestCase):
         class Stops:
             def on_step(self):
                 raise StopIteration
+
         stops = Stops()
         with callbacks.wrap([stops]) as timed:
             self.assertRaises(StopIteration, stops.on_step)
@@ -230,8 +259,12 @@ class Rules(unittest.TestCase):
 
     def test_hooks_by_name(self):
         class Own:
-            def begin(self): return 1
-            def other(self): return 2
+            def begin(self):
+                return 1
+
+            def other(self):
+                return 2
+
         own = Own()
         self.assertRaisesRegex(TypeError, "hooks=", callbacks.wrap, own)
         with callbacks.wrap(own, hooks=["begin"]) as timed:
@@ -281,14 +314,16 @@ class Rules(unittest.TestCase):
         self.assertLess(runner.profile()[0].max_s, 0.19)
 
     def test_names_in_a_recording_are_determineds(self):
-        (process,), _ = record_python("""
+        (process,), _ = record_python(
+            """
             from headroom import callbacks
             class Checkpoint:
                 def on_batch_end(self): pass
             checkpoint = Checkpoint()
             with callbacks.wrap([checkpoint]):
                 checkpoint.on_batch_end()
-        """)
+        """
+        )
         self.assertEqual(process.names_of_regions(), ["callbacks.Checkpoint.on_batch_end"])
 
 
@@ -302,7 +337,9 @@ class Skorch(unittest.TestCase):
                 time.sleep(0.004)
 
         torch.manual_seed(0)
-        self.net = skorch.NeuralNetRegressor(torch.nn.Linear(4, 1), max_epochs=2, batch_size=8, verbose=0, callbacks=[("slow", Slow())])
+        self.net = skorch.NeuralNetRegressor(
+            torch.nn.Linear(4, 1), max_epochs=2, batch_size=8, verbose=0, callbacks=[("slow", Slow())]
+        )
         self.x = numpy.random.default_rng(0).normal(size=(40, 4)).astype("float32")
         self.y = self.x[:, :1]
 
@@ -310,7 +347,9 @@ class Skorch(unittest.TestCase):
         with callbacks.wrap(self.net) as timed:
             self.net.fit(self.x, self.y)
         first = timed.profile()[0]
-        self.assertEqual((first.event, first.callback, first.count), ("on_batch_end", "Slow", 2 * (4 + 1)))  # 32 of 40 train, 8 validate.
+        self.assertEqual(
+            (first.event, first.callback, first.count), ("on_batch_end", "Slow", 2 * (4 + 1))
+        )  # 32 of 40 train, 8 validate.
         self.assertGreater(first.share, 0.5)
         self.assertIn(("on_epoch_end", "EpochTimer"), pairs(timed))  # skorch's own are seen, too.
         self.assertNotIn("notify", vars(self.net))
@@ -318,25 +357,40 @@ class Skorch(unittest.TestCase):
 
     def test_the_phases_of_a_fit_that_one_cannot_change(self):
         from headroom.torch import attach
-        before = {key: headroom.stats(key).count for key in ("FORWARD", "loss", "BACKWARD", "Optimizer.step#SGD.step", "evaluate",
-                                                             "layer::module")}
+
+        before = {
+            key: headroom.stats(key).count
+            for key in ("FORWARD", "loss", "BACKWARD", "Optimizer.step#SGD.step", "evaluate", "layer::module")
+        }
         with attach():
             self.net.fit(self.x, self.y)
         counts = {key: headroom.stats(key).count - count for key, count in before.items()}
-        self.assertEqual(counts, {"FORWARD": 10, "loss": 10, "BACKWARD": 8, "Optimizer.step#SGD.step": 8, "evaluate": 2, "layer::module": 0})
+        self.assertEqual(
+            counts,
+            {"FORWARD": 10, "loss": 10, "BACKWARD": 8, "Optimizer.step#SGD.step": 8, "evaluate": 2, "layer::module": 0},
+        )
 
     def test_its_steps_under_record(self):
-        (process,), _ = record_python("""
+        (process,), _ = record_python(
+            """
             import numpy, skorch, torch
             net = skorch.NeuralNetRegressor(torch.nn.Linear(4, 1), max_epochs=2, batch_size=8, verbose=0)
             x = numpy.ones((40, 4), "float32")
             net.fit(x, x[:, :1])
-        """, injected=True)
+        """,
+            injected=True,
+        )
         steps = process.steps()
         self.assertEqual(len(steps), 8)
         for step in steps:
-            self.assertEqual([r.name for r in process.inside(step) if r.name in ("dataloader_next", "FORWARD", "BACKWARD", "evaluate")],
-                             ["dataloader_next", "FORWARD", "BACKWARD"])
+            self.assertEqual(
+                [
+                    r.name
+                    for r in process.inside(step)
+                    if r.name in ("dataloader_next", "FORWARD", "BACKWARD", "evaluate")
+                ],
+                ["dataloader_next", "FORWARD", "BACKWARD"],
+            )
 
 
 if __name__ == "__main__":

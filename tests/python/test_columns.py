@@ -14,9 +14,14 @@ EDGE_COLUMNS = ("from_task", "to_task", "from_end", "cycles_back", "kind", "lag_
 class Columns(support.HandMade):
     def all_columns(self):
         replay = self.graph.replay()
-        tables = [(self.graph.tasks, TASK_COLUMNS), (self.graph.edges, EDGE_COLUMNS),
-                  (self.graph.gradients, ("step", "ready", "forward", "bytes")), (replay, ("starts_ns", "ends_ns")),
-                  (replay.critical_path(), headroom.CriticalPath._fields), (self.graph.select(), ("indices",))]
+        tables = [
+            (self.graph.tasks, TASK_COLUMNS),
+            (self.graph.edges, EDGE_COLUMNS),
+            (self.graph.gradients, ("step", "ready", "forward", "bytes")),
+            (replay, ("starts_ns", "ends_ns")),
+            (replay.critical_path(), headroom.CriticalPath._fields),
+            (self.graph.select(), ("indices",)),
+        ]
         return {f"{type(table).__name__}.{name}": getattr(table, name) for table, names in tables for name in names}
 
     def test_nobody_can_write_into_them(self):
@@ -37,8 +42,13 @@ class Columns(support.HandMade):
         self.assertEqual({len(getattr(self.graph.edges, name)) for name in EDGE_COLUMNS}, {len(self.graph.edges)})
 
     def test_views_share_the_graphs_memory(self):
-        for table, name in ((self.graph.tasks, "start_ns"), (self.graph.tasks, "duration_ns"), (self.graph.tasks, "step"),
-                            (self.graph.edges, "from_task"), (self.graph.edges, "lag_ns")):
+        for table, name in (
+            (self.graph.tasks, "start_ns"),
+            (self.graph.tasks, "duration_ns"),
+            (self.graph.tasks, "step"),
+            (self.graph.edges, "from_task"),
+            (self.graph.edges, "lag_ns"),
+        ):
             again = getattr(type(table)(self.graph._recording), name)
             self.assertTrue(np.shares_memory(getattr(table, name), again), name)
 
@@ -60,19 +70,28 @@ class Columns(support.HandMade):
     def test_copies_of_edited_times_are_the_users(self):
         durations = self.graph.durations_ns()
         self.graph.select().scale(2)
-        self.assertEqual(durations.sum() * 2, self.graph.durations_ns()[self.graph.select().indices].sum()
-                         + 2 * durations[self.graph.tasks.kind != "gpu"].sum())
+        self.assertEqual(
+            durations.sum() * 2,
+            self.graph.durations_ns()[self.graph.select().indices].sum()
+            + 2 * durations[self.graph.tasks.kind != "gpu"].sum(),
+        )
 
     def test_a_task_is_a_row(self):
         tasks = self.graph.tasks
         at = int(self.graph.select(kernel="gemm").indices[1])
         task = tasks[at]
-        self.assertEqual((task.index, task.kind, task.name, task.operator, task.step, task.stream, task.device, task.thread),
-                         (at, "gpu", "gemm", "aten::mm", 1, 7, 0, None))
+        self.assertEqual(
+            (task.index, task.kind, task.name, task.operator, task.step, task.stream, task.device, task.thread),
+            (at, "gpu", "gemm", "aten::mm", 1, 7, 0, None),
+        )
         self.assertEqual(task.duration_ns, support.KERNEL_US * 1000)
-        self.assertEqual(task.start_ns - tasks[int(self.graph.select(kernel="gemm").indices[0])].start_ns, support.STEP_US * 1000)
+        self.assertEqual(
+            task.start_ns - tasks[int(self.graph.select(kernel="gemm").indices[0])].start_ns, support.STEP_US * 1000
+        )
         self.assertEqual(tasks[task.launch].name, "cudaLaunchKernel")
-        self.assertEqual((tasks[task.launch].kind, tasks[task.launch].thread, tasks[task.launch].family), ("call", "1", None))
+        self.assertEqual(
+            (tasks[task.launch].kind, tasks[task.launch].thread, tasks[task.launch].family), ("call", "1", None)
+        )
         self.assertEqual(tasks[-1].index, len(tasks) - 1)
         for outside in (len(tasks), -len(tasks) - 1):
             with self.assertRaises(IndexError):

@@ -1,5 +1,5 @@
-"""Every wrong request and every unreadable file is an exception that says what is wrong; and edits drawn at random break
-nothing."""
+"""Every wrong request and every unreadable file is an exception that says what is wrong; and edits drawn at random
+break nothing."""
 import gzip
 import math
 import pathlib
@@ -19,19 +19,29 @@ import support
 class WithoutNumpy(unittest.TestCase):
     def test_it_is_said_what_is_needed_and_how_to_get_it(self):
         trace = f"load({str(support.RESNET)!r})"
-        for ask in (f"{trace}.tables", f"{trace}.query('select 1')", f"{trace}.Graph()", "Graph('x.json')", "TextColumn"):
+        for ask in (
+            f"{trace}.tables",
+            f"{trace}.query('select 1')",
+            f"{trace}.Graph()",
+            "Graph('x.json')",
+            "TextColumn",
+        ):
             program = f"import sys; sys.modules['numpy'] = None; import headroom; headroom.report({str(support.RESNET)!r}); headroom.{ask}"
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
             with self.subTest(ask):
                 self.assertEqual(done.returncode, 1)
                 said = done.stderr.splitlines()[-1]
-                self.assertRegex(said, r"^ImportError: headroom\.\w+ needs numpy, .*apt install python3-numpy .*pip install numpy$")
+                self.assertRegex(
+                    said, r"^ImportError: headroom\.\w+ needs numpy, .*apt install python3-numpy .*pip install numpy$"
+                )
 
 
 class WithoutEngine(unittest.TestCase):
     def test_it_is_said_what_is_missing(self):
-        program = ("import sys; sys.modules['headroom._engine'] = None; import headroom; "
-                   "assert not hasattr(headroom, 'nothing'); assert not hasattr(headroom, '_engine'); headroom.load('x.json')")
+        program = (
+            "import sys; sys.modules['headroom._engine'] = None; import headroom; "
+            "assert not hasattr(headroom, 'nothing'); assert not hasattr(headroom, '_engine'); headroom.load('x.json')"
+        )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: headroom\.Trace needs the engine, ")
@@ -58,7 +68,7 @@ class Files(unittest.TestCase):
         whole = gzip.decompress(support.BERT.read_bytes())
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "cut.json"
-            path.write_bytes(whole[:len(whole) * 2 // 3])
+            path.write_bytes(whole[: len(whole) * 2 // 3])
             self.assertGreater(headroom.Graph(path).step_ms, 0)
 
     def test_paths_of_any_kind(self):
@@ -172,19 +182,34 @@ class Random(unittest.TestCase):
             graph.reset()
             numbers = []
             for _ in range(self.EDITS):
-                selected = graph.select(operator=f"^{rng.choice(operators)}$", step=rng.choice([None, steps[0], steps[-1]]))
+                selected = graph.select(
+                    operator=f"^{rng.choice(operators)}$", step=rng.choice([None, steps[0], steps[-1]])
+                )
                 channel = graph.channel(rng.choice("ab"), rng.choice(["fifo", "priority"]))
                 pool = [int(task) for task in rng.choices(gpu, k=4)] + numbers
-                edit = rng.choice([
-                    lambda: selected.scale(rng.uniform(0, 3)), lambda: selected.scale_host(rng.choice([0, 0.5, 2])),
-                    lambda: selected.set_duration(rng.uniform(0, 50)), selected.remove, selected.remove_waits,
-                    lambda: numbers.extend(map(int, selected.insert_before(rng.uniform(0, 9)))),
-                    lambda: numbers.extend(map(int, selected.insert_after(rng.uniform(0, 9), host_us=0))),
-                    lambda: numbers.append(channel.insert(rng.uniform(0, 900), after=rng.choices(pool, k=2),
-                                                          before=rng.choices(gpu, k=2), priority=rng.randrange(5))),
-                    lambda: numbers.append(channel.insert(rng.uniform(0, 900), after=rng.choices(pool, k=1))),
-                    lambda: graph.apply(rng.choice(["amp", "tf32", "p3", "data-parallel:gpus=2", "remove-syncs", "cuda-graph"])),
-                ])
+                edit = rng.choice(
+                    [
+                        lambda: selected.scale(rng.uniform(0, 3)),
+                        lambda: selected.scale_host(rng.choice([0, 0.5, 2])),
+                        lambda: selected.set_duration(rng.uniform(0, 50)),
+                        selected.remove,
+                        selected.remove_waits,
+                        lambda: numbers.extend(map(int, selected.insert_before(rng.uniform(0, 9)))),
+                        lambda: numbers.extend(map(int, selected.insert_after(rng.uniform(0, 9), host_us=0))),
+                        lambda: numbers.append(
+                            channel.insert(
+                                rng.uniform(0, 900),
+                                after=rng.choices(pool, k=2),
+                                before=rng.choices(gpu, k=2),
+                                priority=rng.randrange(5),
+                            )
+                        ),
+                        lambda: numbers.append(channel.insert(rng.uniform(0, 900), after=rng.choices(pool, k=1))),
+                        lambda: graph.apply(
+                            rng.choice(["amp", "tf32", "p3", "data-parallel:gpus=2", "remove-syncs", "cuda-graph"])
+                        ),
+                    ]
+                )
                 try:
                     edit()
                 except headroom.DoesNotApply:
@@ -192,7 +217,7 @@ class Random(unittest.TestCase):
             replay = graph.replay()
             self.assertTrue(math.isfinite(replay.step_ms) and replay.step_ms >= 0)
             # All but what a scenario put on a channel and another took off.
-            here = np.r_[0:len(graph.tasks), np.array(numbers, int)]
+            here = np.r_[0 : len(graph.tasks), np.array(numbers, int)]
             self.assertTrue((replay.starts_ns[here] >= 0).all())
             self.assertTrue((replay.ends_ns >= replay.starts_ns).all())
 

@@ -25,10 +25,14 @@ def number(text, pattern):
 class Examples(unittest.TestCase):
     def test_amp_recipes(self):
         text = run("amp_recipes.py")
-        rule, amp, step = (number(text, rf"{name} +([\d.]+) ms") for name in ("rule of thumb", "headroom's amp", "step"))
+        rule, amp, step = (
+            number(text, rf"{name} +([\d.]+) ms") for name in ("rule of thumb", "headroom's amp", "step")
+        )
         self.assertLess(max(rule, amp), step)
         # What the rule says of all alike, shapes say of each.
-        self.assertGreater(number(text, r"convolution +[\d.]+ +([\d.]+)"), number(text, r"convolution +[\d.]+ +[\d.]+ +([\d.]+)"))
+        self.assertGreater(
+            number(text, r"convolution +[\d.]+ +([\d.]+)"), number(text, r"convolution +[\d.]+ +[\d.]+ +([\d.]+)")
+        )
         self.assertGreater(number(text, r"adds, a step: (\d+)"), 0)
 
     def test_fused_adam(self):
@@ -38,7 +42,9 @@ class Examples(unittest.TestCase):
         self.assertLess(number(text, r"host work +([\d.]+) ms"), number(text, r"those kernels +([\d.]+) ms"))
 
     def test_what_to_speed_up(self):
-        rows = re.findall(r"^aten::\S+ +[\d.]+ ms +(-?[\d.]+) ms +(-?[\d.]+) ms$", run("what_to_speed_up.py"), re.MULTILINE)
+        rows = re.findall(
+            r"^aten::\S+ +[\d.]+ ms +(-?[\d.]+) ms +(-?[\d.]+) ms$", run("what_to_speed_up.py"), re.MULTILINE
+        )
         self.assertEqual(len(rows), 8)
         # The host paces this job: faster kernels buy nothing.
         self.assertLess(max(float(kernels) for kernels, _ in rows), 0.1)
@@ -68,8 +74,14 @@ class Examples(unittest.TestCase):
 
     def test_every_example_has_a_test(self):
         examples = {path.stem for path in (support.ROOT / "examples").glob("*.py")}
-        self.assertEqual(examples, {name.removeprefix("test_") for name in dir(self) if name.startswith("test_")
-                                    and name != "test_every_example_has_a_test"})
+        self.assertEqual(
+            examples,
+            {
+                name.removeprefix("test_")
+                for name in dir(self)
+                if name.startswith("test_") and name != "test_every_example_has_a_test"
+            },
+        )
 
 
 if __name__ == "__main__":

@@ -32,11 +32,18 @@ class Selecting(support.HandMade):
 
     def test_an_edit_of_nothing_warns_and_changes_nothing(self):
         nothing = self.graph.select(kernel="gemn", step=1)
-        edits = {"scale": lambda: nothing.scale(0.5), "set_duration": lambda: nothing.set_duration(1), "remove": nothing.remove,
-                 "scale_host": lambda: nothing.scale_host(0), "insert_before": lambda: nothing.insert_before(5),
-                 "insert_after": lambda: nothing.insert_after(5)}
+        edits = {
+            "scale": lambda: nothing.scale(0.5),
+            "set_duration": lambda: nothing.set_duration(1),
+            "remove": nothing.remove,
+            "scale_host": lambda: nothing.scale_host(0),
+            "insert_before": lambda: nothing.insert_before(5),
+            "insert_after": lambda: nothing.insert_after(5),
+        }
         for name, edit in edits.items():
-            with self.subTest(name), self.assertWarnsRegex(UserWarning, rf"{name}\(\).*select\(kernel='gemn', step=1\)") as warned:
+            with self.subTest(name), self.assertWarnsRegex(
+                UserWarning, rf"{name}\(\).*select\(kernel='gemn', step=1\)"
+            ) as warned:
                 edit()
             self.assertEqual(pathlib.Path(warned.filename), pathlib.Path(__file__), "the warning names the user's line")
         self.assertEqual(self.graph.changed, (0, 0, 0))
@@ -64,7 +71,10 @@ class Selecting(support.HandMade):
 
     def test_phases_and_layers_of_a_real_job(self):
         graph = headroom.Graph(support.RESNET)
-        parts = [len(graph.select(phase=phase)) for phase in ("forward", "backward", "optimizer", "other", "data_wait", "callback")]
+        parts = [
+            len(graph.select(phase=phase))
+            for phase in ("forward", "backward", "optimizer", "other", "data_wait", "callback")
+        ]
         self.assertEqual(sum(parts), len(graph.select()))
         self.assertGreater(min(parts[:3]), 0)
         layer = graph.select(layer=r"^layer::layer1\.0\.conv1$")
@@ -114,8 +124,10 @@ class Editing(support.HandMade):
         self.assertEqual(removed, [STEPS, 3 * STEPS])
 
     def test_insert_before_and_after_are_between_the_same_two(self):
-        for edit in (lambda: self.graph.select(kernel="pointwise").insert_before(100),
-                     lambda: self.graph.select(kernel="gemm").insert_after(100)):
+        for edit in (
+            lambda: self.graph.select(kernel="pointwise").insert_before(100),
+            lambda: self.graph.select(kernel="gemm").insert_after(100),
+        ):
             numbers = edit()
             np.testing.assert_array_equal(numbers, np.arange(len(numbers)) + len(self.graph.tasks))
             self.assertEqual(len(numbers), STEPS)
@@ -176,7 +188,9 @@ class Editing(support.HandMade):
         graph.reset()
         tasks = graph.tasks
         for phase in ("forward", "backward", "optimizer"):
-            self.assertEqual(graph.select(phase=phase).remove_waits(), ((tasks.kind == "return") & (tasks.phase == phase)).sum())
+            self.assertEqual(
+                graph.select(phase=phase).remove_waits(), ((tasks.kind == "return") & (tasks.phase == phase)).sum()
+            )
         self.assertEqual(graph.select(operator="no such operator").remove_waits(), 0)
 
 

@@ -34,11 +34,13 @@ class Loops(unittest.TestCase):
         self.assertEqual([step.number for step in found], list(range(found[0].number, found[0].number + steps)))
 
     def test_a_plain_loop(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     for epoch in range(2):
         for batch in loader:
             train(batch)
-        """)
+        """
+        )
         self.check(process, 6, " ".join(PHASES[1:]))
         # Steps touch: what a loop does between its update and the next fetch is time of the next step.
         steps = process.steps()
@@ -46,14 +48,16 @@ class Loops(unittest.TestCase):
         self.assertGreaterEqual(len(between), 4)
 
     def test_gradient_accumulation_is_one_step(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     loader = torch.utils.data.DataLoader(data, batch_size=2)
     for i, (x, y) in enumerate(loader):
         loss_function(model(x), y).backward()
         if i % 2:
             optimizer.step()
             optimizer.zero_grad()
-        """)
+        """
+        )
         self.check(process, 3, f"dataloader_next FORWARD loss BACKWARD dataloader_next FORWARD loss BACKWARD {UPDATE}")
 
     def test_evaluations_are_no_steps(self):
@@ -102,51 +106,62 @@ class Loops(unittest.TestCase):
                 self.check(process, 9, f"dataloader_next {PHASES[2]} FORWARD loss BACKWARD {UPDATE}")
 
     def test_a_teacher_without_gradients_belongs_to_the_step(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     for batch in loader:
         with torch.no_grad():
             model(batch[0])
         train(batch)
-        """)
+        """
+        )
         steps = process.steps()
         self.assertEqual(len(steps), 3)
         for step in steps:
-            self.assertEqual([r.name for r in process.inside(step) if r.name in ("dataloader_next", "evaluate", "FORWARD", UPDATE)],
-                             ["dataloader_next", "evaluate", "FORWARD", "FORWARD", UPDATE])
+            self.assertEqual(
+                [r.name for r in process.inside(step) if r.name in ("dataloader_next", "evaluate", "FORWARD", UPDATE)],
+                ["dataloader_next", "evaluate", "FORWARD", "FORWARD", UPDATE],
+            )
 
     def test_two_optimizers_that_take_turns_make_one_step(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     second = torch.optim.Adam(model.parameters())
     for batch in loader:
         train(batch)
         loss_function(model(batch[0]), batch[1]).backward()
         second.step()
-        """)
+        """
+        )
         self.assertEqual(len(process.regions("Optimizer.step#Adam.step")), 3)
         self.assertEqual(len(process.steps()), 3)
 
     def test_a_second_training_with_another_optimizer(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     for batch in loader:
         train(batch)
     first, optimizer = optimizer, torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(3):
         for batch in loader:
             train(batch)
-        """)
+        """
+        )
         self.assertGreaterEqual(len(process.steps()), 11)  # Of 12: that it leads now shows when it steps twice.
 
     def test_loops_without_a_loader(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     for batch in list(loader) + [next(iter(loader))]:
         train(batch)
-        """)
+        """
+        )
         steps = process.steps()
         self.assertEqual(len(steps), 4)
         self.assertEqual([len(process.inside(step, UPDATE)) for step in steps], [1] * 4)
 
     def test_closures_and_schedulers(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)
     schedulers = [torch.optim.lr_scheduler.StepLR(optimizer, 1), torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)]
     for x, y in loader:
@@ -158,35 +173,41 @@ class Loops(unittest.TestCase):
         loss = optimizer.step(closure)
         schedulers[0].step()
         schedulers[1].step(loss.item())
-        """)
+        """
+        )
         self.assertEqual(len(process.steps()), 3)
         update = process.regions("Optimizer.step#LBFGS.step")[0]
         self.assertTrue(process.inside(update, "BACKWARD"))
         self.assertEqual(len(process.regions("step_lr_schedulers")), 1 + 6)
 
     def test_an_exception_leaves_no_region_open(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     for batch in loader:
         try:
             model(torch.zeros(1, 7))
         except RuntimeError:
             pass
         train(batch)
-        """)
+        """
+        )
         self.check(process, 3, f"dataloader_next FORWARD {PHASES[2]} FORWARD loss BACKWARD {UPDATE}")
 
     def test_workers_of_a_loader(self):
-        processes = recorded("""
+        processes = recorded(
+            """
     loader = torch.utils.data.DataLoader(data, batch_size=4, num_workers=2)
     for batch in loader:
         train(batch)
-        """)
+        """
+        )
         main = next(process for process in processes if process.regions(UPDATE))
         self.check(main, 3, " ".join(PHASES[1:]))
         self.assertEqual(len(main.regions("dataloader_start")), 1)
 
     def test_a_fork_in_the_middle_of_a_step(self):
-        processes = recorded("""
+        processes = recorded(
+            """
     import os
     for batch in loader:
         train(batch)
@@ -194,36 +215,42 @@ class Loops(unittest.TestCase):
         if pid == 0:
             raise SystemExit
         os.waitpid(pid, 0)
-        """)
+        """
+        )
         self.assertEqual([len(process.steps()) for process in processes], [3])
 
     def test_models_that_torchscript_compiles(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     scripted, traced = torch.jit.script(model), torch.jit.trace(model, torch.zeros(2, 4))
     for make in (scripted, traced):
         assert torch.equal(make(torch.ones(2, 4)), model(torch.ones(2, 4)))
     for model in (scripted, traced):
         for batch in loader:
             train(batch)
-        """)
+        """
+        )
         self.assertEqual([len(process.inside(step, "FORWARD")) for step in process.steps()][-5:], [1] * 5)
 
     def test_collectives(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     import os, torch.distributed as dist
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=os.environ.get("TEST_PORT", "29511"))
     store = dist.HashStore() if hasattr(dist, "HashStore") else None
     dist.init_process_group("gloo", store=store, rank=0, world_size=1)
     dist.all_reduce(torch.zeros(3))
     dist.barrier()
-        """)
+        """
+        )
         self.assertEqual(process.names_of_regions().count("COMM"), 2)
 
 
 @unittest.skipIf(torch is None, "no PyTorch")
 class Beside(unittest.TestCase):
     def test_the_programs_own_regions_are_not_doubled(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     import sys
     sys.path.insert(0, sys.argv[1])
     import headroom
@@ -234,19 +261,26 @@ class Beside(unittest.TestCase):
             with headroom.scope("BACKWARD"):
                 loss_function(prediction, batch[1]).backward()
             optimizer.step()
-        """, INJECT.parent.parent)
+        """,
+            INJECT.parent.parent,
+        )
         for name, count in (("STEP", 3), ("FORWARD", 3), ("BACKWARD", 3)):
-            self.assertEqual(len([s for s in (process.steps() if name == "STEP" else process.regions(name))]), count, name)
+            self.assertEqual(
+                len([s for s in (process.steps() if name == "STEP" else process.regions(name))]), count, name
+            )
 
     def test_profile_loop_numbers_its_own_steps(self):
-        (process,) = recorded("""
+        (process,) = recorded(
+            """
     import sys
     sys.path.insert(0, sys.argv[1])
     import headroom.torch
     for epoch in range(2):
         for batch in headroom.torch.profile_loop(loader, model, optimizer):
             train(batch)
-        """, INJECT.parent.parent)
+        """,
+            INJECT.parent.parent,
+        )
         self.assertEqual(len(process.steps()), 6)
         for name in PHASES[2:]:
             self.assertEqual(len(process.regions(name)), 6, name)
@@ -259,13 +293,16 @@ class Start(unittest.TestCase):
 
     def run_python(self, code, path=(), environment=(), options=()):
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [INJECT, *path])), **dict(environment)}
-        return subprocess.run([sys.executable, "-B", *options, "-c", code], env=variables, capture_output=True, text=True,
-                              cwd=INJECT)  # No place of the package: the program's own folder is on its path.
+        return subprocess.run(
+            [sys.executable, "-B", *options, "-c", code], env=variables, capture_output=True, text=True, cwd=INJECT
+        )  # No place of the package: the program's own folder is on its path.
 
     def test_the_sitecustomize_that_it_hides_runs(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
             (pathlib.Path(folder) / "sitecustomize.py").write_text("import sys\nsys.chained = __name__, __file__\n")
-            done = self.run_python("import sys, sitecustomize; print(sys.chained, sitecustomize.__file__)", path=[folder])
+            done = self.run_python(
+                "import sys, sitecustomize; print(sys.chained, sitecustomize.__file__)", path=[folder]
+            )
             file = str(pathlib.Path(folder) / "sitecustomize.py")
             self.assertEqual((done.stdout, done.stderr), (f"{('sitecustomize', file)} {file}\n", ""))
             # One that fails is told as it ever is, and the program runs.
@@ -276,16 +313,22 @@ class Start(unittest.TestCase):
 
     def test_without_a_recorder_it_does_nothing(self):
         code = "import sys; print(len(sys.meta_path), 'headroom' in sys.modules, any('headroom' in p for p in sys.path[2:]))"
-        plain = subprocess.run([sys.executable, "-B", "-c", code], env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-                               capture_output=True, text=True)
+        plain = subprocess.run(
+            [sys.executable, "-B", "-c", code],
+            env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+            capture_output=True,
+            text=True,
+        )
         for environment in ({}, {"HEADROOM_SOCKET": ""}):
             done = self.run_python(code, environment=environment)
             self.assertEqual((done.stdout, done.stderr), (plain.stdout, ""))
 
     def test_the_package_is_there_where_the_program_has_none(self):
-        code = ("import sys; before = list(sys.path); import headroom\n"
-                "with headroom.scope('a'): pass\n"
-                "print(headroom.__file__, headroom.stats('a').count, sys.path == before)")
+        code = (
+            "import sys; before = list(sys.path); import headroom\n"
+            "with headroom.scope('a'): pass\n"
+            "print(headroom.__file__, headroom.stats('a').count, sys.path == before)"
+        )
         for switch, count in ({}, 1), ({"HEADROOM": "0"}, 0):
             done = self.run_python(code, environment={"HEADROOM_SOCKET": "/nonexistent", **switch})
             self.assertEqual((done.stdout, done.stderr), (f"{INJECT.parent / '__init__.py'} {count} True\n", ""))
@@ -294,16 +337,20 @@ class Start(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
             (pathlib.Path(folder) / "headroom.py").write_text("mine = 3\n")
             # Also one that comes onto the path later.
-            for code, path in (("import headroom; print(headroom.mine)", [folder]),
-                               (f"import sys; sys.path.append({folder!r}); import headroom; print(headroom.mine)", [])):
+            for code, path in (
+                ("import headroom; print(headroom.mine)", [folder]),
+                (f"import sys; sys.path.append({folder!r}); import headroom; print(headroom.mine)", []),
+            ):
                 done = self.run_python(code, path=path, environment={"HEADROOM_SOCKET": "/nonexistent"})
                 self.assertEqual((done.stdout, done.stderr), ("3\n", ""))
 
     @unittest.skipIf(torch is None, "no PyTorch")
     def test_the_programs_path_stays_as_it_is(self):
-        done = self.run_python("import sys; before = list(sys.path); import torch; print(sys.path == before, 'headroom' in sys.modules, "
-                               "[type(f).__name__ for f in sys.meta_path if type(f).__name__ == '_AfterTorch'])",
-                               environment={"HEADROOM_SOCKET": "/nonexistent"})
+        done = self.run_python(
+            "import sys; before = list(sys.path); import torch; print(sys.path == before, 'headroom' in sys.modules, "
+            "[type(f).__name__ for f in sys.meta_path if type(f).__name__ == '_AfterTorch'])",
+            environment={"HEADROOM_SOCKET": "/nonexistent"},
+        )
         self.assertEqual((done.stdout, done.stderr), ("True True []\n", ""))
 
     def test_a_program_that_only_looks_for_torch_or_has_none(self):
@@ -316,19 +363,23 @@ class Start(unittest.TestCase):
     def test_a_torch_that_it_does_not_know_is_left_alone(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
             (pathlib.Path(folder) / "torch.py").write_text("mine = 3\n")
-            done = self.run_python("import torch; print(torch.mine)", path=[folder], environment={"HEADROOM_SOCKET": "/nonexistent"})
+            done = self.run_python(
+                "import torch; print(torch.mine)", path=[folder], environment={"HEADROOM_SOCKET": "/nonexistent"}
+            )
         self.assertEqual((done.returncode, done.stdout), (0, "3\n"))
         self.assertRegex(done.stderr, r"^headroom: the Python loop is not timed \(AttributeError: .*\)\n$")
 
     @unittest.skipIf(torch is None, "no PyTorch")
     def test_children_are_followed(self):
-        processes = recorded("""
+        processes = recorded(
+            """
     import subprocess, sys
     if len(sys.argv) == 1:
         subprocess.run([sys.executable, __file__, "child"], check=True)
     for batch in loader:
         train(batch)
-        """)
+        """
+        )
         self.assertEqual([len(process.steps()) for process in processes], [3, 3])
 
 

@@ -17,13 +17,20 @@ class Interface(unittest.TestCase):
             if not inspect.isclass(thing) or issubclass(thing, Exception):
                 continue
             for member, value in vars(thing).items():
-                if not member.startswith("_") and (callable(value) or hasattr(value, "__get__")) and not hasattr(tuple, member):
+                if (
+                    not member.startswith("_")
+                    and (callable(value) or hasattr(value, "__get__"))
+                    and not hasattr(tuple, member)
+                ):
                     self.assertTrue(inspect.getdoc(value), f"{name}.{member}")
 
     def test_the_stub_has_every_name_of_the_engine_and_no_other(self):
         stub = ast.parse((pathlib.Path(headroom.__file__).parent / "_engine.pyi").read_text())
-        classes = {node.name: {f.name for f in node.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("_")}
-                   for node in stub.body if isinstance(node, ast.ClassDef)}
+        classes = {
+            node.name: {f.name for f in node.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("_")}
+            for node in stub.body
+            if isinstance(node, ast.ClassDef)
+        }
         here = {name: value for name, value in vars(_engine).items() if inspect.isclass(value)}
         self.assertEqual(set(classes), set(here))
         for name, cls in here.items():
@@ -35,13 +42,17 @@ class Interface(unittest.TestCase):
         functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
         self.assertEqual(functions, {name for name, value in vars(_timer).items() if inspect.isbuiltin(value)})
         classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
-        self.assertEqual(set(classes), {name for name, value in vars(_timer).items() if inspect.isclass(value)} - {"scope"})
+        self.assertEqual(
+            set(classes), {name for name, value in vars(_timer).items() if inspect.isclass(value)} - {"scope"}
+        )
         for name in ("Stats", "Drops"):
             fields = [node.target.id for node in classes[name].body if isinstance(node, ast.AnnAssign)]
             self.assertEqual(fields, list(getattr(_timer, name).__match_args__))
         members = {node.name for node in classes["Scope"].body if isinstance(node, ast.FunctionDef)}
-        self.assertEqual({name for name in members if not name.startswith("_")},
-                         {name for name in vars(_timer.Scope) if not name.startswith("_")})
+        self.assertEqual(
+            {name for name in members if not name.startswith("_")},
+            {name for name in vars(_timer.Scope) if not name.startswith("_")},
+        )
         for function in functions:
             self.assertTrue(getattr(_timer, function).__doc__, function)
             inspect.signature(getattr(_timer, function))
@@ -49,9 +60,11 @@ class Interface(unittest.TestCase):
     def test_the_modules_for_measuring_are_documented(self):
         import headroom.callbacks
         import headroom.timer
+
         modules = [headroom.callbacks, headroom.timer]
         try:
             import headroom.torch
+
             modules.append(headroom.torch)
         except ImportError:
             pass  # No PyTorch here.
@@ -59,8 +72,14 @@ class Interface(unittest.TestCase):
             for name in module.__all__:
                 thing = getattr(module, name)
                 self.assertTrue(thing.__doc__, f"{module.__name__}.{name}")
-                for member, value in vars(thing).items() if inspect.isclass(thing) and not issubclass(thing, (tuple, enum.Enum)) else ():
-                    if not member.startswith("_") and (callable(value) or isinstance(value, property)) and not member.startswith("on_"):
+                for member, value in (
+                    vars(thing).items() if inspect.isclass(thing) and not issubclass(thing, (tuple, enum.Enum)) else ()
+                ):
+                    if (
+                        not member.startswith("_")
+                        and (callable(value) or isinstance(value, property))
+                        and not member.startswith("on_")
+                    ):
                         self.assertTrue(inspect.getdoc(value), f"{module.__name__}.{name}.{member}")
 
     def test_marked_as_typed(self):

@@ -1,4 +1,6 @@
-"""headroom.timer: what users of the MAELSTROM Timer rely on, and its defects (reference: docs/python.md, "Measuring") that are mended."""
+"""headroom.timer: what users of the MAELSTROM Timer rely on, and its defects (reference: docs/python.md, "Measuring")
+that are mended.
+"""
 import ctypes
 import io
 import json
@@ -24,6 +26,7 @@ from recorder import record_python
 
 class Clock:
     """A host clock that the test turns."""
+
     now = 0.0
 
     def start(self):
@@ -37,6 +40,7 @@ class Clock:
 
 class Event:
     """A CUDA event on a GPU that the test lets finish."""
+
     made = 0
     done_until = 0.0
     now = 0.0
@@ -63,8 +67,9 @@ class Event:
 def fake_torch(capturing=False, devices=lambda: 0):
     Event.made, Event.done_until, Event.now, Event.synchronized = 0, 0.0, 0.0, 0
     torch = types.ModuleType("torch")
-    torch.cuda = types.SimpleNamespace(is_available=lambda: True, Event=Event, is_current_stream_capturing=lambda: capturing,
-                                       current_device=devices)
+    torch.cuda = types.SimpleNamespace(
+        is_available=lambda: True, Event=Event, is_current_stream_capturing=lambda: capturing, current_device=devices
+    )
     return unittest.mock.patch.dict(sys.modules, {"torch": torch})
 
 
@@ -86,7 +91,9 @@ class Base(unittest.TestCase):
 
 class AsItWas(Base):
     def test_keys(self):
-        self.assertEqual([key.name for key in TimeType], ["EPOCH", "BATCH", "FORWARD", "BACKWARD", "COMM", "IO", "OTHER", "ALL"])
+        self.assertEqual(
+            [key.name for key in TimeType], ["EPOCH", "BATCH", "FORWARD", "BACKWARD", "COMM", "IO", "OTHER", "ALL"]
+        )
         timer = Timer()
         for call in (timer.start, timer.end):
             for key in (TimeType.ALL, "ALL"):
@@ -108,14 +115,18 @@ class AsItWas(Base):
         timer.end(TimeType.BATCH)
         Clock.now += 1
         timer.end(TimeType.IO)
-        self.assertEqual([timer.get_time(key) for key in (TimeType.BATCH, TimeType.FORWARD, TimeType.IO)], [[1], [1], [1]])
+        self.assertEqual(
+            [timer.get_time(key) for key in (TimeType.BATCH, TimeType.FORWARD, TimeType.IO)], [[1], [1], [1]]
+        )
 
     def test_text(self):
         timer = Timer(Clock)
         timed(timer, TimeType.BATCH, 1, 2)
         out = io.StringIO()
         timer.print_all_time_stats(file=out)
-        self.assertEqual(out.getvalue(), "BATCH\nmin: 1.00000 mean: 1.50000 median: 1.50000 max: 2.00000 stdev: 0.70711\n---\n")
+        self.assertEqual(
+            out.getvalue(), "BATCH\nmin: 1.00000 mean: 1.50000 median: 1.50000 max: 2.00000 stdev: 0.70711\n---\n"
+        )
 
     def test_text_of_two_clocks(self):
         timer = timer_module.CPUGPUTimerBase(Clock, Clock)
@@ -136,7 +147,10 @@ class AsItWas(Base):
 
     def test_means_go_to_wandb_and_mlflow(self):
         logged = []
-        modules = {"wandb": types.SimpleNamespace(log=logged.append), "mlflow": types.SimpleNamespace(log_metrics=logged.append)}
+        modules = {
+            "wandb": types.SimpleNamespace(log=logged.append),
+            "mlflow": types.SimpleNamespace(log_metrics=logged.append),
+        }
         with unittest.mock.patch.dict(sys.modules, modules), unittest.mock.patch("sys.stdout", io.StringIO()) as out:
             timer = Timer(Clock)
             timed(timer, TimeType.BATCH, 1, 2)
@@ -182,14 +196,16 @@ class AsItWas(Base):
         self.assertEqual((timer.get_time("BATCH"), timer.get_time("EPOCH")), ([1, 1, 1], [3]))
 
     def test_regions_reach_the_recording(self):
-        (process,), _ = record_python("""
+        (process,), _ = record_python(
+            """
             from headroom.timer import Timer, TimeType
             timer = Timer()
             timer.start(TimeType.BATCH)
             with timer.scope("mine"):
                 pass
             timer.end(TimeType.BATCH)
-        """)
+        """
+        )
         self.assertEqual(process.tree(), "BATCH(mine)")
 
 
@@ -274,6 +290,7 @@ class Mended(Base):
             for _ in range(200):
                 timer.start("T")
                 timer.end("T")
+
         threads = [threading.Thread(target=work) for _ in range(8)]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
@@ -317,7 +334,8 @@ class OnTheGpu(Base):
             self.assertEqual(len(timer.get_time(TimeType.FORWARD)), 10)
 
     def test_a_recording_has_the_gpu_times_as_a_counter(self):
-        (process,), _ = record_python("""
+        (process,), _ = record_python(
+            """
             import sys, types
             from headroom.timer import Timer
 
@@ -337,13 +355,16 @@ class OnTheGpu(Base):
             host = Timer()  # No GPU: the region is all there is.
             with host.scope("BACKWARD", gpu=True):
                 pass
-            """)
+            """
+        )
         counted = [(event.name, event.value) for event in process.events("counter")]
         self.assertEqual(counted, [("FORWARD_gpu_ms", 2.0), ("FORWARD_gpu_ms", 3.0)])
         self.assertEqual(process.names_of_regions(), ["FORWARD", "FORWARD", "BACKWARD"])
 
     def test_events_are_used_again_and_logging_waits_for_nothing(self):
-        with fake_torch(), unittest.mock.patch.dict(sys.modules, {"mlflow": types.SimpleNamespace(log_metrics=lambda means: None)}):
+        with fake_torch(), unittest.mock.patch.dict(
+            sys.modules, {"mlflow": types.SimpleNamespace(log_metrics=lambda means: None)}
+        ):
             timer = Timer()
             for _ in range(500):
                 timer.start("A", gpu=True)
@@ -360,9 +381,11 @@ class OnTheGpu(Base):
         with fake_torch():
             timer = Timer()
             timed(timer, "A", 1, gpu=True)
-            with unittest.mock.patch.object(Event, "query", side_effect=RuntimeError("CUDA error: an illegal memory access")), \
-                    unittest.mock.patch.object(Event, "synchronize", side_effect=RuntimeError), \
-                    unittest.mock.patch.object(Event, "elapsed_time", side_effect=RuntimeError):
+            with unittest.mock.patch.object(
+                Event, "query", side_effect=RuntimeError("CUDA error: an illegal memory access")
+            ), unittest.mock.patch.object(Event, "synchronize", side_effect=RuntimeError), unittest.mock.patch.object(
+                Event, "elapsed_time", side_effect=RuntimeError
+            ):
                 timed(timer, "A", 1, 1, gpu=True)
                 timer.complete_all()
             self.assertEqual((len(timer.get_time("A")), timer.dropped), (3, 2))
@@ -382,6 +405,7 @@ class OnTheGpu(Base):
                 Event.now += 1
                 timed(timer, "A", 1, gpu=True)
                 Event.done_until = event.at
+
             with unittest.mock.patch.object(Event, "synchronize", synchronize):
                 timer.complete_all()
             self.assertGreaterEqual(len(timer._gpu.pending), 1)
@@ -395,6 +419,7 @@ class OnTheGpu(Base):
                 reading.set()
                 finished.wait(30)
                 Event.done_until = event.at
+
             Event.done_until = -1
             timed(timer, "A", 1, gpu=True)
             with unittest.mock.patch.object(Event, "synchronize", synchronize):
@@ -419,12 +444,18 @@ class OnTheGpu(Base):
             exchange(ctypes.byref(now))
             exchange(ctypes.byref(ctypes.c_int(now.value)))
             return now.value
+
         asked = []
         query, elapsed = Event.query, Event.elapsed_time
-        with unittest.mock.patch.dict(os.environ, {"HEADROOM_CUDA_LIBRARY": str(library)}), fake_torch(), \
-                unittest.mock.patch.object(_gpu_events, "capture_goes_on", _gpu_events.CaptureGoesOn()), \
-                unittest.mock.patch.object(Event, "query", lambda event: asked.append(mode()) or query(event)), \
-                unittest.mock.patch.object(Event, "elapsed_time", lambda event, end: asked.append(mode()) or elapsed(event, end)):
+        with unittest.mock.patch.dict(
+            os.environ, {"HEADROOM_CUDA_LIBRARY": str(library)}
+        ), fake_torch(), unittest.mock.patch.object(
+            _gpu_events, "capture_goes_on", _gpu_events.CaptureGoesOn()
+        ), unittest.mock.patch.object(
+            Event, "query", lambda event: asked.append(mode()) or query(event)
+        ), unittest.mock.patch.object(
+            Event, "elapsed_time", lambda event, end: asked.append(mode()) or elapsed(event, end)
+        ):
             timer = Timer()
             timed(timer, "A", 1, gpu=True)
             timer.complete_all()
@@ -451,7 +482,9 @@ class OnTheGpu(Base):
             timer = Timer()
             timer.start("A", gpu=True)
             timer.end("A", gpu=True)
-            self.assertEqual((Event.made, timer.dropped, timer.get_time("A", gpu=True), len(timer.get_time("A"))), (0, 1, [], 1))
+            self.assertEqual(
+                (Event.made, timer.dropped, timer.get_time("A", gpu=True), len(timer.get_time("A"))), (0, 1, [], 1)
+            )
 
     def test_events_stay_on_their_device(self):
         devices = iter([0, 0, 1, 1, 0, 0])
@@ -470,8 +503,10 @@ class OnTheGpu(Base):
                 timer.start("A", gpu=True)
                 timer.end("A", gpu=True)
                 self.assertEqual(len(timer.get_time("A", gpu=True)), 1)
-        self.assertEqual([str(warning.message) for warning in told],
-                         ["headroom.timer: no GPU that PyTorch can use; gpu=True gives the host's time"])
+        self.assertEqual(
+            [str(warning.message) for warning in told],
+            ["headroom.timer: no GPU that PyTorch can use; gpu=True gives the host's time"],
+        )
 
 
 class Ranks(Base):
@@ -499,7 +534,12 @@ class Ranks(Base):
         first = self.saved(0, BATCH=[1])
         second = pathlib.Path(first).rename(self.folder / "other.json")
         self.assertRaisesRegex(ValueError, "both of rank 0", merge, [self.saved(0, BATCH=[1]), second])
-        for text, error in (("", "not JSON"), ("{", "not JSON"), ("[]", "not a file of"), ('{"schema": "x"}', "not a file of")):
+        for text, error in (
+            ("", "not JSON"),
+            ("{", "not JSON"),
+            ("[]", "not a file of"),
+            ('{"schema": "x"}', "not a file of"),
+        ):
             bad = self.folder / "bad.json"
             bad.write_text(text)
             self.assertRaisesRegex(ValueError, error, merge, [bad])
@@ -508,23 +548,39 @@ class Ranks(Base):
     def test_the_nearest_launcher_tells_the_rank(self):
         slurm = {"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}
         mpi = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"}
-        for environment, rank in ((slurm, (0, 1)), ({**slurm, **mpi}, (3, 4)), ({**slurm, "PMI_RANK": "2"}, (2, None)),
-                                  ({**slurm, **mpi, "RANK": "1", "WORLD_SIZE": "2"}, (1, 2)), ({}, (0, None))):
-            with unittest.mock.patch.dict(os.environ, environment, clear=True), unittest.mock.patch.dict(sys.modules, {"torch": None}):
+        for environment, rank in (
+            (slurm, (0, 1)),
+            ({**slurm, **mpi}, (3, 4)),
+            ({**slurm, "PMI_RANK": "2"}, (2, None)),
+            ({**slurm, **mpi, "RANK": "1", "WORLD_SIZE": "2"}, (1, 2)),
+            ({}, (0, None)),
+        ):
+            with unittest.mock.patch.dict(os.environ, environment, clear=True), unittest.mock.patch.dict(
+                sys.modules, {"torch": None}
+            ):
                 self.assertEqual(_rank_files.rank_of(None), rank, environment)
 
     def test_each_process_saves_all_of_its_regions(self):
-        script = "import headroom, headroom.timer, sys\n" \
-                 "with headroom.step(0):\n  headroom.end(headroom.begin('COMM'))\n" \
-                 "print(headroom.timer.save(sys.argv[1]))"
+        script = (
+            "import headroom, headroom.timer, sys\n"
+            "with headroom.step(0):\n  headroom.end(headroom.begin('COMM'))\n"
+            "print(headroom.timer.save(sys.argv[1]))"
+        )
         files = []
         for rank in range(2):
-            done = subprocess.run([sys.executable, "-c", script, str(self.folder / "r{rank}.json")], check=True, capture_output=True,
-                                  text=True, env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"})
+            done = subprocess.run(
+                [sys.executable, "-c", script, str(self.folder / "r{rank}.json")],
+                check=True,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"},
+            )
             files.append(done.stdout.strip())
         content = json.loads(pathlib.Path(files[1]).read_text())
         self.assertEqual((content["rank"], content["world_size"], sorted(content["keys"])), (1, 2, ["COMM", "STEP"]))
-        self.assertEqual(content["drops"], {"ring": 0, "threads": 0, "depth": 0, "names": 0, "unmatched": 0, "statistics": 0})
+        self.assertEqual(
+            content["drops"], {"ring": 0, "threads": 0, "depth": 0, "names": 0, "unmatched": 0, "statistics": 0}
+        )
         merged = merge(files)
         self.assertEqual(merged["communication_share"]["of"], "STEP")
         self.assertGreater(merged["communication_share"]["min"], 0)

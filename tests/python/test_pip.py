@@ -1,4 +1,6 @@
-"""`pip install .`, offline: the timer is built and packed with all that is typed; without CMake it does without the engine."""
+"""`pip install .`, offline: the timer is built and packed with all that is typed; without CMake it does without the
+engine.
+"""
 import importlib.util
 import os
 import pathlib
@@ -27,27 +29,50 @@ class Pip(unittest.TestCase):
             (tools / "cmake").chmod(0o755)
             environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
             environment.pop("PYTHONPATH", None)
-            done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--target", target, tree],
-                                  env=environment, capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--target", target, tree],
+                env=environment,
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
             package = target / "headroom"
-            here = {str(path.relative_to(ROOT / "python/headroom")) for pattern in ("*.py", "*.pyi", "py.typed", "_inject/*.py")
-                    for path in (ROOT / "python/headroom").glob(pattern)}
-            there = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+            here = {
+                str(path.relative_to(ROOT / "python/headroom"))
+                for pattern in ("*.py", "*.pyi", "py.typed", "_inject/*.py")
+                for path in (ROOT / "python/headroom").glob(pattern)
+            }
+            there = {
+                str(path.relative_to(package))
+                for path in package.rglob("*")
+                if path.is_file() and path.suffix != ".pyc"
+            }
             self.assertEqual(there - here, {"_timer.abi3.so"})
             self.assertEqual(here - there, set())
 
-            code = "import headroom\nwith headroom.scope('x'): pass\nassert headroom.stats('x').count == 1\nprint(headroom.__version__)\n" \
-                   "try: headroom.Graph\nexcept ImportError as error: print('engine' in str(error))"
-            done = subprocess.run([sys.executable, "-B", "-c", code], cwd=folder, env={**environment, "PYTHONPATH": str(target)},
-                                  capture_output=True, text=True)
+            code = (
+                "import headroom\nwith headroom.scope('x'): pass\nassert headroom.stats('x').count == 1\nprint(headroom.__version__)\n"
+                "try: headroom.Graph\nexcept ImportError as error: print('engine' in str(error))"
+            )
+            done = subprocess.run(
+                [sys.executable, "-B", "-c", code],
+                cwd=folder,
+                env={**environment, "PYTHONPATH": str(target)},
+                capture_output=True,
+                text=True,
+            )
             self.assertRegex(done.stdout, r"^\d+\.\d+\.\d+\nTrue\n$")
             self.assertEqual(done.stderr, "")
 
             # The command is there, and says what it lacks and why.
-            done = subprocess.run([target / "bin" / "headroom", "record", "--", "true"], cwd=folder, env={**environment, "PYTHONPATH": str(target)},
-                                  capture_output=True, text=True)
+            done = subprocess.run(
+                [target / "bin" / "headroom", "record", "--", "true"],
+                cwd=folder,
+                env={**environment, "PYTHONPATH": str(target)},
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("docs/dependencies.md", done.stderr)
 
@@ -55,9 +80,15 @@ class Pip(unittest.TestCase):
         build = pathlib.Path(os.environ.get("HEADROOM_BINARY", ROOT / "build/release/headroom")).resolve().parent
         for args, code in ((("--version",), 0), (("report", "no such file"), 3)):
             asked = subprocess.run([build / "headroom", *args], capture_output=True, text=True)
-            done = subprocess.run([sys.executable, "-m", "headroom", *args], env={**os.environ, "PYTHONPATH": str(build / "python")},
-                                  capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stdout, done.stderr), (asked.returncode, asked.stdout, asked.stderr))
+            done = subprocess.run(
+                [sys.executable, "-m", "headroom", *args],
+                env={**os.environ, "PYTHONPATH": str(build / "python")},
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr), (asked.returncode, asked.stdout, asked.stderr)
+            )
             self.assertEqual(done.returncode, code)
 
 

@@ -47,11 +47,17 @@ class Results(unittest.TestCase):
         return self.trace.query(f"select column1 as c from (values {', '.join(f'({v})' for v in values)})")["c"]
 
     def test_columns_by_what_is_in_them(self):
-        for values, dtype, expected in (((1, -9223372036854775808, 9223372036854775807), "int64", [1, -2**63, 2**63 - 1]),
-                                        ((1, "null", 3), "int64", [1, None, 3]), ((1.5, 2, -0.25), "float64", [1.5, 2.0, -0.25]),
-                                        ((1.5, "null"), "float64", [1.5, None]), ((1.5, 2**53 + 1), "O", [1.5, 2**53 + 1]),
-                                        (("'a'", "null", "'a'"), "O", ["a", None, "a"]), (("'a'", 1, 2.5), "O", ["a", 1, 2.5]),
-                                        (("x'00ff'", "''"), "O", [b"\x00\xff", ""]), (("null", "null"), "O", [None, None])):
+        for values, dtype, expected in (
+            ((1, -9223372036854775808, 9223372036854775807), "int64", [1, -(2**63), 2**63 - 1]),
+            ((1, "null", 3), "int64", [1, None, 3]),
+            ((1.5, 2, -0.25), "float64", [1.5, 2.0, -0.25]),
+            ((1.5, "null"), "float64", [1.5, None]),
+            ((1.5, 2**53 + 1), "O", [1.5, 2**53 + 1]),
+            (("'a'", "null", "'a'"), "O", ["a", None, "a"]),
+            (("'a'", 1, 2.5), "O", ["a", 1, 2.5]),
+            (("x'00ff'", "''"), "O", [b"\x00\xff", ""]),
+            (("null", "null"), "O", [None, None]),
+        ):
             with self.subTest(values):
                 column = self.column(*values)
                 self.assertEqual((column.dtype, column.tolist()), (np.dtype(dtype), expected))
@@ -61,7 +67,9 @@ class Results(unittest.TestCase):
         self.assertEqual((self.column(1, "null", 3) > 0).tolist(), [True, False, True])
 
     def test_rows(self):
-        result = self.trace.query("select id, duration_ns / 2.0 as half, copy from gpu_tasks where copy is not null order by id")
+        result = self.trace.query(
+            "select id, duration_ns / 2.0 as half, copy from gpu_tasks where copy is not null order by id"
+        )
         rows = list(result)
         self.assertEqual((result[0], result[-1], result[1:3]), (rows[0], rows[-1], rows[1:3]))
         self.assertEqual([type(value) for value in rows[0]], [int, float, str])
@@ -80,18 +88,24 @@ class Results(unittest.TestCase):
         self.assertEqual((len(nothing), list(nothing), nothing["id"].tolist()), (0, [], []))
 
     def test_more_rows_than_are_made_objects_at_a_time(self):
-        result = self.trace.query("select a.id, b.id as other from host_events a, (select id from gpu_tasks limit 10) b where a.id < 10000")
+        result = self.trace.query(
+            "select a.id, b.id as other from host_events a, (select id from gpu_tasks limit 10) b where a.id < 10000"
+        )
         self.assertEqual(sum(1 for _ in result), len(result))
         self.assertEqual(len(result), 100_000)
         self.assertEqual(list(result)[70_000], result[70_000])
 
     def test_a_comment_behind_is_no_statement(self):
         self.assertEqual(list(self.trace.query(" /* first */ select 1; -- done")), [(1,)])
-        self.assertEqual(list(self.trace.query("explain query plan select 1").columns), ["id", "parent", "notused", "detail"])
+        self.assertEqual(
+            list(self.trace.query("explain query plan select 1").columns), ["id", "parent", "notused", "detail"]
+        )
 
     def test_hostile_text(self):
-        self.assertEqual(self.trace.query("select 'a' || char(10, 27, 8238) || 'b' as \"x\ny\"")[0], ("a\n\x1b\u202eb",))
-        self.assertTrue(repr(self.trace.query("select 1 as \"x\ny\x1b\"")).isprintable())
+        self.assertEqual(
+            self.trace.query("select 'a' || char(10, 27, 8238) || 'b' as \"x\ny\"")[0], ("a\n\x1b\u202eb",)
+        )
+        self.assertTrue(repr(self.trace.query('select 1 as "x\ny\x1b"')).isprintable())
 
     def test_what_is_no_utf8(self):
         self.assertEqual(self.trace.query("select cast(x'61ff62' as text)")[0], ("a\ufffdb",))
@@ -104,7 +118,9 @@ class Frames(unittest.TestCase):
         except ImportError:
             self.skipTest("no pandas")
         trace = headroom.load(support.RESNET)
-        frame = trace.query("select id, bytes, bytes / 2.0 as half, name, 1 as id from gpu_tasks where id < 3000").to_pandas()
+        frame = trace.query(
+            "select id, bytes, bytes / 2.0 as half, name, 1 as id from gpu_tasks where id < 3000"
+        ).to_pandas()
         self.assertEqual([str(t) for t in frame.dtypes], ["int64", "Int64", "float64", "object", "int64"])
         self.assertEqual(list(frame), ["id", "bytes", "half", "name", "id"])
         self.assertEqual(frame["bytes"].notna().sum(), frame["half"].notna().sum())
@@ -119,11 +135,20 @@ class Refusals(unittest.TestCase):
         cls.trace = headroom.load(support.RESNET)
 
     def test_wrong_statements(self):
-        for statement, *said in (("select dur from kernels", "no such column", "duration_ns", "line 1, column 8"),
-                                 ("select 1,\n  selct", "line 2, column 3"), ("delete from steps", "only read"),
-                                 ("attach 'x' as y", "only read"), ("pragma user_version", "only read"), ("", "no statement"),
-                                 ("-- nothing", "no statement"), ("select 1; select 2", "one statement"), ("select ?", "parameter"),
-                                 (".tables", "syntax error"), ("select 'a\0b'", "zero byte"), ("select load_extension('x')", "not authorized")):
+        for statement, *said in (
+            ("select dur from kernels", "no such column", "duration_ns", "line 1, column 8"),
+            ("select 1,\n  selct", "line 2, column 3"),
+            ("delete from steps", "only read"),
+            ("attach 'x' as y", "only read"),
+            ("pragma user_version", "only read"),
+            ("", "no statement"),
+            ("-- nothing", "no statement"),
+            ("select 1; select 2", "one statement"),
+            ("select ?", "parameter"),
+            (".tables", "syntax error"),
+            ("select 'a\0b'", "zero byte"),
+            ("select load_extension('x')", "not authorized"),
+        ):
             with self.subTest(statement):
                 with self.assertRaises(ValueError) as caught:
                     self.trace.query(statement)
@@ -196,15 +221,20 @@ class Interrupts(unittest.TestCase):
 class Threads(unittest.TestCase):
     def test_many_ask_one_trace(self):
         """The first question computes the attribution, and joins make the indexes: once, whoever comes first."""
-        statements = ["select phase, count(*) from gpu_attribution group by phase order by 1",
-                      "select count(*) from gpu_tasks t join host_events e on e.id = t.launch_id where e.name like 'cuda%'",
-                      "select operator, sum(duration_ns) from kernels group by operator order by 1",
-                      "select number, wall_ns from step_times", "select count(*) from gpu_gaps"] * 4
+        statements = [
+            "select phase, count(*) from gpu_attribution group by phase order by 1",
+            "select count(*) from gpu_tasks t join host_events e on e.id = t.launch_id where e.name like 'cuda%'",
+            "select operator, sum(duration_ns) from kernels group by operator order by 1",
+            "select number, wall_ns from step_times",
+            "select count(*) from gpu_gaps",
+        ] * 4
         alone = [list(headroom.load(support.RESNET).query(statement)) for statement in statements[:5]] * 4
         trace = headroom.load(support.RESNET)
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             results = pool.map(trace.query, statements)
-            lengths = pool.map(lambda _: (len(trace.tables.step_times), len(trace.tables.gpu_attribution.phase)), range(8))
+            lengths = pool.map(
+                lambda _: (len(trace.tables.step_times), len(trace.tables.gpu_attribution.phase)), range(8)
+            )
             self.assertEqual([list(result) for result in results], alone)
             self.assertEqual(len(set(lengths)), 1)
 
@@ -220,7 +250,9 @@ class Threads(unittest.TestCase):
 
     def test_other_users_of_sqlite_are_free_again(self):
         with self.assertRaises(RuntimeError):
-            headroom.load(support.RESNET).query("select a.args from host_events a, host_events b order by 1, b.id", memory_mb=8)
+            headroom.load(support.RESNET).query(
+                "select a.args from host_events a, host_events b order by 1, b.id", memory_mb=8
+            )
         other = sqlite3.connect(":memory:")
         other.execute("create table t as select randomblob(64000000) as b")
         self.assertEqual(other.execute("select length(b) from t").fetchone(), (64000000,))

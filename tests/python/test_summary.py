@@ -56,7 +56,12 @@ class Summary(unittest.TestCase):
 
     def exported(self, trace):
         """What `headroom export --to openmetrics` says, by the names of summary()."""
-        done = subprocess.run([support.BINARY, "export", trace, "--to", "openmetrics", "-o", "-", "-q"], capture_output=True, check=True, text=True)
+        done = subprocess.run(
+            [support.BINARY, "export", trace, "--to", "openmetrics", "-o", "-", "-q"],
+            capture_output=True,
+            check=True,
+            text=True,
+        )
         out = {}
         for line in done.stdout.splitlines():
             if not line.startswith("#"):
@@ -95,14 +100,22 @@ class Summary(unittest.TestCase):
     def test_what_is_refused(self):
         run = WandbRun()
         self.assertRaisesRegex(TypeError, "SummaryWriter", headroom.log_summary, self.report, object())
-        self.assertRaisesRegex(ValueError, "headroom.report", headroom.log_summary, {"schema": "headroom.whatif/1"}, run)
+        self.assertRaisesRegex(
+            ValueError, "headroom.report", headroom.log_summary, {"schema": "headroom.whatif/1"}, run
+        )
         two = {**self.report, "inputs": self.report["inputs"] * 2}
         self.assertRaisesRegex(ValueError, "2 traces", headroom.log_summary, two, run)
         self.assertRaises(headroom.TraceError, headroom.log_summary, __file__, run)
         self.assertEqual(run.calls, [])
 
     def test_a_trace_without_gpu_work(self):
-        done = subprocess.run([support.BINARY, "report", support.ROOT / "data/samples/loader_one_worker.pftrace.gz", "--json"], capture_output=True, check=True)
+        done = subprocess.run(
+            [support.BINARY, "report", support.ROOT / "data/samples/loader_one_worker.pftrace.gz", "--json"],
+            capture_output=True,
+            check=True,
+        )
         got = headroom.summary(json.loads(done.stdout))
         self.assertIn("headroom_step_seconds/p50", got)
-        self.assertFalse(any(name.startswith(("headroom_gpu_time", "headroom_step_gpu_busy", "headroom_mfu")) for name in got))
+        self.assertFalse(
+            any(name.startswith(("headroom_gpu_time", "headroom_step_gpu_busy", "headroom_mfu")) for name in got)
+        )

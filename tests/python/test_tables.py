@@ -80,7 +80,12 @@ class NoCopies(unittest.TestCase):
         return column.codes if isinstance(column, headroom.TextColumn) else np.ma.getdata(column)
 
     def all_columns(self, trace):
-        return {f"{name}.{column}": self.raw(table[column]) for name, table in trace.tables.items() for column in table if column != "id"}
+        return {
+            f"{name}.{column}": self.raw(table[column])
+            for name, table in trace.tables.items()
+            for column in table
+            if column != "id"
+        }
 
     def test_all_lie_in_the_traces_memory(self):
         """Two looks that share nothing but the trace see the same addresses, so neither made a copy."""
@@ -90,8 +95,11 @@ class NoCopies(unittest.TestCase):
             other = self.raw(again[table][field])
             self.assertIsNot(column, other)
             self.assertFalse(column.flags.owndata and len(column), name)
-            self.assertEqual(column.__array_interface__["data"][0] if len(column) else 0,
-                             other.__array_interface__["data"][0] if len(other) else 0, name)
+            self.assertEqual(
+                column.__array_interface__["data"][0] if len(column) else 0,
+                other.__array_interface__["data"][0] if len(other) else 0,
+                name,
+            )
 
     def test_nobody_can_write_into_them(self):
         for name, column in self.all_columns(self.trace).items():
@@ -103,7 +111,11 @@ class NoCopies(unittest.TestCase):
                     with self.assertRaises(ValueError):
                         column.setflags(write=True)
         masked = self.trace.tables.gpu_tasks.bytes
-        for change in (lambda: masked.__setitem__(0, 1), lambda: masked.__setitem__(0, np.ma.masked), lambda: masked.mask.__setitem__(0, False)):
+        for change in (
+            lambda: masked.__setitem__(0, 1),
+            lambda: masked.__setitem__(0, np.ma.masked),
+            lambda: masked.mask.__setitem__(0, False),
+        ):
             with self.assertRaises(ValueError):
                 change()
 
@@ -142,14 +154,26 @@ class Values(unittest.TestCase):
 
     def test_masks_say_what_where_says(self):
         tasks = self.tasks
-        for mask, where in ((tasks.bytes < 1000, "bytes < 1000"), (tasks.bytes > 1000, "bytes > 1000"), (tasks.bytes >= 4, "bytes >= 4"),
-                            (tasks.bytes <= 4, "bytes <= 4"), (tasks.bytes == 4, "bytes = 4"), (tasks.bytes != 4, "bytes <> 4"),
-                            (tasks.bytes + 4 < 1000, "bytes + 4 < 1000"), (tasks.launch_id > 5, "launch_id > 5"),
-                            (tasks.kind == "memset", "kind = 'memset'"), (tasks.kind != "memset", "kind <> 'memset'"),
-                            (tasks.copy == "host_to_device", "copy = 'host_to_device'"), (tasks.copy != "peer", "copy <> 'peer'"),
-                            (tasks.name.contains("gemm"), "name like '%gemm%'"), (tasks.kind.isin(["memset", "memcpy"]), "kind <> 'kernel'"),
-                            (tasks.copy.contains(""), "copy is not null"), (tasks.name == "no such kernel", "name = 'no such kernel'"),
-                            (tasks.copy == "", "copy = ''"), (tasks.copy.isin([""]), "copy in ('')")):
+        for mask, where in (
+            (tasks.bytes < 1000, "bytes < 1000"),
+            (tasks.bytes > 1000, "bytes > 1000"),
+            (tasks.bytes >= 4, "bytes >= 4"),
+            (tasks.bytes <= 4, "bytes <= 4"),
+            (tasks.bytes == 4, "bytes = 4"),
+            (tasks.bytes != 4, "bytes <> 4"),
+            (tasks.bytes + 4 < 1000, "bytes + 4 < 1000"),
+            (tasks.launch_id > 5, "launch_id > 5"),
+            (tasks.kind == "memset", "kind = 'memset'"),
+            (tasks.kind != "memset", "kind <> 'memset'"),
+            (tasks.copy == "host_to_device", "copy = 'host_to_device'"),
+            (tasks.copy != "peer", "copy <> 'peer'"),
+            (tasks.name.contains("gemm"), "name like '%gemm%'"),
+            (tasks.kind.isin(["memset", "memcpy"]), "kind <> 'kernel'"),
+            (tasks.copy.contains(""), "copy is not null"),
+            (tasks.name == "no such kernel", "name = 'no such kernel'"),
+            (tasks.copy == "", "copy = ''"),
+            (tasks.copy.isin([""]), "copy in ('')"),
+        ):
             with self.subTest(where):
                 self.assertIs(type(mask), np.ndarray)
                 self.assertEqual(mask.dtype, bool)
@@ -177,10 +201,18 @@ class Values(unittest.TestCase):
     def test_texts_of_two_columns(self):
         attribution = self.trace.tables.host_attribution
         events = self.trace.tables.host_events
-        same = sql(support.RESNET, "select count(*) from host_events e join host_attribution a on a.id = e.id where a.operator = e.name")[1][0][0]
-        other = sql(support.RESNET, "select count(*) from host_events e join host_attribution a on a.id = e.id where a.operator <> e.name")[1][0][0]
+        same = sql(
+            support.RESNET,
+            "select count(*) from host_events e join host_attribution a on a.id = e.id where a.operator = e.name",
+        )[1][0][0]
+        other = sql(
+            support.RESNET,
+            "select count(*) from host_events e join host_attribution a on a.id = e.id where a.operator <> e.name",
+        )[1][0][0]
         self.assertGreater(same, 0)
-        self.assertEqual(((attribution.operator == events.name).sum(), (attribution.operator != events.name).sum()), (same, other))
+        self.assertEqual(
+            ((attribution.operator == events.name).sum(), (attribution.operator != events.name).sum()), (same, other)
+        )
         self.assertEqual((self.tasks.kind == self.tasks.copy).sum(), 0)
 
     def test_rows_of_other_tables_are_places(self):
@@ -211,7 +243,9 @@ class Values(unittest.TestCase):
         for name, table in self.trace.tables.items():
             own = {member for member in dir(headroom.Table) if not member.startswith("_")}
             self.assertEqual(own & set(table), set(), name)
-        self.assertEqual({member for member in dir(headroom.Tables) if not member.startswith("_")} & set(self.trace.tables), set())
+        self.assertEqual(
+            {member for member in dir(headroom.Tables) if not member.startswith("_")} & set(self.trace.tables), set()
+        )
 
     def test_nullable_numbers_can_be_kept(self):
         again = pickle.loads(pickle.dumps(self.tasks.bytes))
@@ -232,7 +266,9 @@ class Values(unittest.TestCase):
 class Documents(unittest.TestCase):
     def test_the_page_shows_what_is_printed(self):
         page = (support.ROOT / "docs/python.md").read_text()
-        examples = doctest.DocTestParser().get_doctest(re.search(r"```python\n(>>> import headroom.*?)```", page, re.DOTALL).group(1), {}, "page", "", 0)
+        examples = doctest.DocTestParser().get_doctest(
+            re.search(r"```python\n(>>> import headroom.*?)```", page, re.DOTALL).group(1), {}, "page", "", 0
+        )
         self.assertGreater(len(examples.examples), 10)
         if not pandas:
             examples.examples = [example for example in examples.examples if "frame" not in example.source]
@@ -269,7 +305,9 @@ class Pandas(unittest.TestCase):
             trace = headroom.load(path)
             for name, table in trace.tables.items():
                 frame = table.to_pandas()
-                self.assertEqual((list(frame), frame.index.name, len(frame)), ([c for c in table if c != "id"], "id", len(table)))
+                self.assertEqual(
+                    (list(frame), frame.index.name, len(frame)), ([c for c in table if c != "id"], "id", len(table))
+                )
                 for column in frame:
                     with self.subTest(f"{path.name}: {name}.{column}"):
                         values = table[column]
@@ -295,16 +333,25 @@ class Pandas(unittest.TestCase):
 
     def test_frames_join_by_id(self):
         tables = headroom.load(support.RESNET).tables
-        joined = tables.gpu_tasks.to_pandas(["duration_ns", "launch_id"]).join(tables.gpu_attribution.to_pandas(["phase"]))
-        expected = dict(sql(support.RESNET, "select phase, sum(duration_ns) from gpu_tasks t join gpu_attribution a on a.id = t.id group by phase")[1])
+        joined = tables.gpu_tasks.to_pandas(["duration_ns", "launch_id"]).join(
+            tables.gpu_attribution.to_pandas(["phase"])
+        )
+        expected = dict(
+            sql(
+                support.RESNET,
+                "select phase, sum(duration_ns) from gpu_tasks t join gpu_attribution a on a.id = t.id group by phase",
+            )[1]
+        )
         self.assertEqual({k: v for k, v in joined.groupby("phase").duration_ns.sum().to_dict().items() if v}, expected)
 
 
 class WithoutPandas(unittest.TestCase):
     def test_it_says_what_to_install(self):
-        code = ("import sys; sys.modules['pandas'] = None\nimport headroom\ntrace = headroom.load(sys.argv[1])\n"
-                "for make in (trace.tables.steps.to_pandas, trace.query('select 1').to_pandas):\n"
-                "    try: make()\n    except ImportError as error: print(error)")
+        code = (
+            "import sys; sys.modules['pandas'] = None\nimport headroom\ntrace = headroom.load(sys.argv[1])\n"
+            "for make in (trace.tables.steps.to_pandas, trace.query('select 1').to_pandas):\n"
+            "    try: make()\n    except ImportError as error: print(error)"
+        )
         done = subprocess.run([sys.executable, "-c", code, support.RESNET], capture_output=True, text=True)
         self.assertEqual((done.stdout.count("python3-pandas"), done.stderr), (2, ""))
 

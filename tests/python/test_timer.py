@@ -1,4 +1,6 @@
-"""Regions: what counts, in blocks, functions, coroutines, generators, threads and child processes; in all Pythons that there are."""
+"""Regions: what counts, in blocks, functions, coroutines, generators, threads and child processes; in all Pythons that
+there are.
+"""
 import asyncio
 import copy
 import functools
@@ -68,6 +70,7 @@ class Blocks(unittest.TestCase):
                 time.sleep(0.002)
                 if depth:
                     recurse(depth - 1)
+
         begun = time.perf_counter()
         recurse(3)
         wall = time.perf_counter() - begun
@@ -112,6 +115,7 @@ class Blocks(unittest.TestCase):
             with scope:
                 if depth:
                     recurse(depth - 1)
+
         recurse(299)
         after = headroom.drops()
         self.assertEqual(count(key), 256)
@@ -122,6 +126,7 @@ class Blocks(unittest.TestCase):
 
     def test_exit_stack_leaves_from_another_frame(self):
         import contextlib
+
         outer, inner, before = fresh(), fresh(), headroom.drops()
         with contextlib.ExitStack() as stack:
             stack.enter_context(headroom.scope(outer))
@@ -134,7 +139,13 @@ class Blocks(unittest.TestCase):
                 pass
         self.assertIn("Größe", headroom.keys())
         self.assertIn("\\udcff", headroom.keys())
-        for bad, error in ((3, TypeError), (None, TypeError), (b"x", TypeError), ("a\0b", ValueError), ("ALL", ValueError)):
+        for bad, error in (
+            (3, TypeError),
+            (None, TypeError),
+            (b"x", TypeError),
+            ("a\0b", ValueError),
+            ("ALL", ValueError),
+        ):
             for function in (headroom.scope, headroom.begin):
                 with self.subTest(bad=bad, function=function), self.assertRaises(error):
                     function(bad)
@@ -269,6 +280,7 @@ class Functions(unittest.TestCase):
 
         def outer():
             return (yield from count_to(2))
+
         generator = outer()
         next(generator)
         generator.send("a")
@@ -291,7 +303,9 @@ class Functions(unittest.TestCase):
                 closed.append(headroom.scope(key).is_open())
 
         generator = careful()
-        self.assertEqual([next(generator), generator.throw(KeyError("x")), next(generator)], ["value", "caught", "value"])
+        self.assertEqual(
+            [next(generator), generator.throw(KeyError("x")), next(generator)], ["value", "caught", "value"]
+        )
         generator.close()
         self.assertEqual(closed, [True])
         generator = careful()
@@ -338,6 +352,7 @@ class Concurrency(unittest.TestCase):
 
         async def both():
             await asyncio.gather(hold(0, 0.06), hold(0.02, 0.2))
+
         asyncio.run(both())
         stats = headroom.stats(key)
         self.assertEqual((stats.count, headroom.drops()), (2, before))
@@ -355,6 +370,7 @@ class Concurrency(unittest.TestCase):
                 with scope:
                     with scope:
                         pass
+
         threads = [threading.Thread(target=work) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -383,7 +399,8 @@ class Concurrency(unittest.TestCase):
         self.assertEqual(count(key), 2)
 
     def test_a_fork_inside_a_region_ends_it_in_the_parent_only(self):
-        processes, _ = record_python("""
+        processes, _ = record_python(
+            """
             import os, headroom
             with headroom.scope("both"):
                 pid = os.fork()
@@ -393,11 +410,13 @@ class Concurrency(unittest.TestCase):
                 os.waitpid(pid, 0)
             assert headroom.drops().unmatched == 0
             os._exit(0)
-        """)
+        """
+        )
         self.assertEqual(sorted(process.tree() for process in processes), ["both(inside)", "inside"])
 
     def test_workers_of_multiprocessing_are_recorded_each(self):
-        processes, _ = record_python("""
+        processes, _ = record_python(
+            """
             import multiprocessing, sys, headroom
 
             @headroom.scope("work")
@@ -410,7 +429,8 @@ class Concurrency(unittest.TestCase):
                         assert pool.map(work, range(8), chunksize=1) == list(range(8))
                         pool.close()
                         pool.join()
-        """)
+        """
+        )
         self.assertEqual(sum(len(process.regions("work")) for process in processes), 16)
         self.assertEqual(len({process.pid for process in processes}), len(processes))
 
@@ -456,28 +476,54 @@ class Recorded(unittest.TestCase):
             subprocess.run([compiler, "-O1", f"-I{ROOT}/include", source, "-o", program, "-pthread", "-lm"], check=True)
             (of_c,), _ = record(program)
         (of_python,), _ = record_python(self.SCRIPT)
-        told = [[(event.kind, event.name, event.serial, event.value) for event in process.events()] for process in (of_c, of_python)]
+        told = [
+            [(event.kind, event.name, event.serial, event.value) for event in process.events()]
+            for process in (of_c, of_python)
+        ]
         self.assertEqual(*told)
-        self.assertEqual(told[0], [("step", "STEP", 1, 3), ("begin", "FORWARD", 2, None), ("begin", "IO", 3, None), ("end", "FORWARD", 2, None),
-                                   ("mark", "here", 0, None), ("end", "IO", 3, None), ("counter", "loss", 0, 0.25),
-                                   ("gradient", "layer.weight", 0, 4096), ("begin", "Größe", 4, None), ("end", "Größe", 4, None),
-                                   ("end", "STEP", 1, None)])
+        self.assertEqual(
+            told[0],
+            [
+                ("step", "STEP", 1, 3),
+                ("begin", "FORWARD", 2, None),
+                ("begin", "IO", 3, None),
+                ("end", "FORWARD", 2, None),
+                ("mark", "here", 0, None),
+                ("end", "IO", 3, None),
+                ("counter", "loss", 0, 0.25),
+                ("gradient", "layer.weight", 0, 4096),
+                ("begin", "Größe", 4, None),
+                ("end", "Größe", 4, None),
+                ("end", "STEP", 1, None),
+            ],
+        )
 
     def test_a_program_that_is_killed_leaves_what_it_wrote(self):
-        (process,), done = record_python("""
+        (process,), done = record_python(
+            """
             import os, signal, headroom
             with headroom.scope("done"):
                 pass
             with headroom.scope("open"):
                 os.kill(os.getpid(), signal.SIGKILL)
-        """, check=False)
+        """,
+            check=False,
+        )
         self.assertEqual(done.returncode, -9)
         self.assertEqual([(r.name, r.end is not None) for r in process.regions()], [("done", True), ("open", False)])
 
     def test_a_recorder_that_is_not_there_changes_nothing(self):
-        done = subprocess.run([sys.executable, "-c", "import headroom\nwith headroom.scope('x'): pass\n"
-                               "assert headroom.stats('x').count == 1 and not headroom.recorded()"],
-                              env={**os.environ, "HEADROOM_SOCKET": "/nonexistent/socket"}, capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import headroom\nwith headroom.scope('x'): pass\n"
+                "assert headroom.stats('x').count == 1 and not headroom.recorded()",
+            ],
+            env={**os.environ, "HEADROOM_SOCKET": "/nonexistent/socket"},
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
 
@@ -508,25 +554,40 @@ class EveryPython(unittest.TestCase):
     """
 
     def test_the_timer_loads_where_the_engine_does_not(self):
-        pythons = {os.path.realpath(path) for pattern in ("/usr/bin/python3.*", os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"),
-                                                          "/opt/python*/bin/python3") for path in glob.glob(pattern)
-                   if "-" not in os.path.basename(path)} | {os.path.realpath(sys.executable)}
+        pythons = {
+            os.path.realpath(path)
+            for pattern in (
+                "/usr/bin/python3.*",
+                os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"),
+                "/opt/python*/bin/python3",
+            )
+            for path in glob.glob(pattern)
+            if "-" not in os.path.basename(path)
+        } | {os.path.realpath(sys.executable)}
         package = str(pathlib.Path(headroom.__file__).parent.parent)
         tried = 0
         for python in sorted(pythons):
-            version = subprocess.run([python, "-c", "import sys; print(sys.version_info[:2] >= (3, 9))"], capture_output=True, text=True)
+            version = subprocess.run(
+                [python, "-c", "import sys; print(sys.version_info[:2] >= (3, 9))"], capture_output=True, text=True
+            )
             if version.stdout.strip() != "True":
                 continue
             with self.subTest(python=python):
-                done = subprocess.run([python, "-B", "-c", textwrap.dedent(self.SCRIPT), package], capture_output=True, text=True,
-                                      env={key: value for key, value in os.environ.items() if not key.startswith("PYTHON")})
+                done = subprocess.run(
+                    [python, "-B", "-c", textwrap.dedent(self.SCRIPT), package],
+                    capture_output=True,
+                    text=True,
+                    env={key: value for key, value in os.environ.items() if not key.startswith("PYTHON")},
+                )
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
             tried += 1
         self.assertGreater(tried, 0)
 
     def test_measuring_loads_neither_numpy_nor_the_engine(self):
-        code = "import sys, headroom, headroom.timer, headroom.callbacks; headroom.scope; " \
-               "assert not {'numpy', 'torch', 'headroom._engine'} & set(sys.modules)"
+        code = (
+            "import sys, headroom, headroom.timer, headroom.callbacks; headroom.scope; "
+            "assert not {'numpy', 'torch', 'headroom._engine'} & set(sys.modules)"
+        )
         self.assertEqual(subprocess.run([sys.executable, "-c", code]).returncode, 0)
 
 

@@ -34,7 +34,15 @@ MODEL = """
         loss.backward()
         optimizer.step()
 """
-PHASES = ("STEP", "dataloader_next", "Optimizer.zero_grad#SGD.zero_grad", "FORWARD", "loss", "BACKWARD", "Optimizer.step#SGD.step")
+PHASES = (
+    "STEP",
+    "dataloader_next",
+    "Optimizer.zero_grad#SGD.zero_grad",
+    "FORWARD",
+    "loss",
+    "BACKWARD",
+    "Optimizer.step#SGD.step",
+)
 ONE_STEP = f"STEP({' '.join(PHASES[1:])})"
 
 
@@ -55,34 +63,54 @@ def train(model, optimizer, batch):
 
 
 def patched_state():
-    names = [(torch.nn.Module, "__call__"), (torch.autograd, "backward"), (torch.optim.Optimizer, "__init__"),
-             (torch.optim.Optimizer, "zero_grad"), (torch.optim.SGD, "step"), (torch.utils.data.DataLoader, "__iter__"),
-             (torch.utils.data.dataloader._BaseDataLoaderIter, "__next__"), (torch.optim.lr_scheduler.StepLR, "step"),
-             (torch.optim.lr_scheduler._LRScheduler, "step"), (torch.Tensor, "to"), (torch.Tensor, "item"), (torch.Tensor, "cpu")]
+    names = [
+        (torch.nn.Module, "__call__"),
+        (torch.autograd, "backward"),
+        (torch.optim.Optimizer, "__init__"),
+        (torch.optim.Optimizer, "zero_grad"),
+        (torch.optim.SGD, "step"),
+        (torch.utils.data.DataLoader, "__iter__"),
+        (torch.utils.data.dataloader._BaseDataLoaderIter, "__next__"),
+        (torch.optim.lr_scheduler.StepLR, "step"),
+        (torch.optim.lr_scheduler._LRScheduler, "step"),
+        (torch.Tensor, "to"),
+        (torch.Tensor, "item"),
+        (torch.Tensor, "cpu"),
+    ]
     return [vars(owner).get(name) for owner, name in names]
 
 
 @unittest.skipIf(torch is None, "no PyTorch")
 class Recorded(unittest.TestCase):
     def test_three_lines(self):
-        (process,), _ = record_python(MODEL + """
+        (process,), _ = record_python(
+            MODEL
+            + """
     for batch in profile_loop(loader, model, optimizer):
         train(batch)
-        """)
+        """
+        )
         self.assertEqual(process.tree(*PHASES), " ".join([ONE_STEP] * 3 + ["dataloader_next"]))
         self.assertEqual([step.number for step in process.steps()], [0, 1, 2])
         first = process.steps()[0]
-        self.assertEqual([r.name for r in process.inside(process.inside(first, "FORWARD")[0])],
-                         ["layer::0", "layer::1", "layer::2", "layer::2.0"])
+        self.assertEqual(
+            [r.name for r in process.inside(process.inside(first, "FORWARD")[0])],
+            ["layer::0", "layer::1", "layer::2", "layer::2.0"],
+        )
 
     def test_gradients_are_ready_inside_backward_each_with_its_size(self):
-        (process,), _ = record_python(MODEL + """
+        (process,), _ = record_python(
+            MODEL
+            + """
     for batch in profile_loop(loader, model, optimizer):
         train(batch)
-        """)
+        """
+        )
         events = process.events("gradient")
-        self.assertEqual(sorted({(event.name, event.value) for event in events}),
-                         [("0.bias", 12), ("0.weight", 48), ("2.0.bias", 4), ("2.0.weight", 12)])
+        self.assertEqual(
+            sorted({(event.name, event.value) for event in events}),
+            [("0.bias", 12), ("0.weight", 48), ("2.0.bias", 4), ("2.0.weight", 12)],
+        )
         self.assertEqual(len(events), 3 * 4)
         backward = process.regions("BACKWARD")
         for event in events:
@@ -92,15 +120,22 @@ class Recorded(unittest.TestCase):
 
     def test_a_loader_without_length(self):
         """The MAELSTROM idiom needs len()."""
-        (process,), _ = record_python(MODEL + """
+        (process,), _ = record_python(
+            MODEL
+            + """
     for batch in profile_loop((batch for batch in list(loader)), model, optimizer):
         train(batch)
-        """)
+        """
+        )
         self.assertEqual([step.number for step in process.steps()], [0, 1, 2])
-        self.assertEqual(len(process.regions("STEP")), 4)  # The last one began, and is marked: there was no batch for it.
+        self.assertEqual(
+            len(process.regions("STEP")), 4
+        )  # The last one began, and is marked: there was no batch for it.
 
     def test_a_region_that_an_exception_left_open_hides_none_after_it(self):
-        (process,), _ = record_python(MODEL + """
+        (process,), _ = record_python(
+            MODEL
+            + """
     from headroom.timer import Timer
     timer = Timer()
     for batch in profile_loop(loader, model, optimizer):
@@ -108,12 +143,15 @@ class Recorded(unittest.TestCase):
         break
     for batch in profile_loop(loader, model, optimizer):
         train(batch)
-        """)
+        """
+        )
         later = [region for region in process.regions("BACKWARD") if region.end is not None]
         self.assertEqual(len(later), 3)
 
     def test_break_and_exceptions_close_everything(self):
-        (process,), _ = record_python(MODEL + """
+        (process,), _ = record_python(
+            MODEL
+            + """
     for batch in profile_loop(loader, model, optimizer):
         train(batch)
         break
@@ -132,13 +170,18 @@ class Recorded(unittest.TestCase):
     model(torch.zeros(1, 4))
     import headroom
     assert headroom.drops().unmatched == 0
-        """)
+        """
+        )
         self.assertTrue(all(region.end is not None for region in process.regions()))
         self.assertEqual([step.number for step in process.steps()], [0, 1, 2])
-        self.assertEqual(process.tree("STEP", "FORWARD", "layer::0"), "STEP(FORWARD(layer::0)) STEP(FORWARD(layer::0)) STEP")
+        self.assertEqual(
+            process.tree("STEP", "FORWARD", "layer::0"), "STEP(FORWARD(layer::0)) STEP(FORWARD(layer::0)) STEP"
+        )
 
     def test_epochs_evaluation_and_scheduler(self):
-        (process,), _ = record_python(MODEL + """
+        (process,), _ = record_python(
+            MODEL
+            + """
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
     loop = profile_loop(loader, model, optimizer)
     for epoch in range(2):
@@ -150,13 +193,18 @@ class Recorded(unittest.TestCase):
         with torch.no_grad():
             for x, y in loader:
                 model(x)
-        """)
+        """
+        )
         self.assertEqual([step.number for step in process.steps()], list(range(6)))
-        self.assertEqual(process.tree("STEP", "FORWARD", "Optimizer.step#SGD.step", "evaluate"),
-                         " ".join(["STEP(FORWARD Optimizer.step#SGD.step)"] * 6))
+        self.assertEqual(
+            process.tree("STEP", "FORWARD", "Optimizer.step#SGD.step", "evaluate"),
+            " ".join(["STEP(FORWARD Optimizer.step#SGD.step)"] * 6),
+        )
 
     def test_attached_loops_that_one_cannot_change(self):
-        (process,), _ = record_python(MODEL + """
+        (process,), _ = record_python(
+            MODEL
+            + """
     def fit():
         scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
         for epoch in range(2):
@@ -171,7 +219,8 @@ class Recorded(unittest.TestCase):
 
     with attach(model=model, optimizer=optimizer):
         fit()
-        """)
+        """
+        )
         steps = process.steps()
         self.assertEqual(len(steps), 6)
         for step in steps:
@@ -181,7 +230,9 @@ class Recorded(unittest.TestCase):
         self.assertEqual(len(process.regions("step_lr_schedulers")), 3)  # A scheduler steps once when it is made.
 
     def test_a_step_without_a_batch_is_in_no_statistics(self):
-        (process,), done = record_python(MODEL + """
+        (process,), done = record_python(
+            MODEL
+            + """
     import headroom
     with attach(model=model, optimizer=optimizer):
         for epoch in range(3):
@@ -191,13 +242,15 @@ class Recorded(unittest.TestCase):
     for batch in profile_loop((batch for batch in list(loader)), model, optimizer):
         train(batch)
     print(headroom.stats("STEP").count)
-        """)
+        """
+        )
         self.assertEqual(len(process.steps()), 12)
         self.assertGreater(len(process.regions("STEP")), 12, "some had no batch")
         self.assertEqual(done.stdout.split(), ["9", "12"])
 
     def test_copies_to_a_device_and_what_is_none(self):
-        (process,), _ = record_python("""
+        (process,), _ = record_python(
+            """
             import torch
             from headroom.torch import attach
             x = torch.zeros(3)
@@ -206,7 +259,8 @@ class Recorded(unittest.TestCase):
                 there = x.to("meta")
                 x.to(device=torch.device("meta"), dtype=torch.float64), x.to(there), there.to("meta")
                 torch.nn.Linear(2, 2).to("meta")
-        """)
+        """
+        )
         self.assertEqual(process.names_of_regions(), ["to_device"] * 5)
 
 
@@ -216,7 +270,11 @@ class NothingStaysBehind(unittest.TestCase):
         model_and_optimizer()  # PyTorch wraps SGD.step for its own profiler when the first is made.
         self.before = patched_state()
         self.addCleanup(lambda: self.assertEqual(patched_state(), self.before))
-        self.addCleanup(lambda: self.assertEqual((_patches.layers, _patches.losses, _patches._users, _patches._loops), ({}, set(), 0, 0)))
+        self.addCleanup(
+            lambda: self.assertEqual(
+                (_patches.layers, _patches.losses, _patches._users, _patches._loops), ({}, set(), 0, 0)
+            )
+        )
         self.addCleanup(lambda: self.assertEqual(headroom.drops().depth, 0))
 
     def test_after_a_whole_loop(self):
@@ -240,6 +298,7 @@ class NothingStaysBehind(unittest.TestCase):
         def fails():
             yield batches(1)[0]
             raise OSError("disk")
+
         model, optimizer = model_and_optimizer()
         with self.assertRaisesRegex(OSError, "disk"):
             for batch in profile_loop(fails(), model, optimizer):
@@ -277,6 +336,7 @@ class NothingStaysBehind(unittest.TestCase):
 
     def test_a_scheduler_made_before_or_after_is_timed_and_content(self):
         import warnings
+
         for made_before in (True, False):
             model, optimizer = model_and_optimizer()
             scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1) if made_before else None
@@ -292,6 +352,7 @@ class NothingStaysBehind(unittest.TestCase):
     def test_an_optimizer_of_a_derived_class_steps_once(self):
         class Mine(torch.optim.SGD):
             pass
+
         model, _ = model_and_optimizer()
         with attach(model=model):
             optimizer = Mine(model.parameters(), lr=0.1)
@@ -310,6 +371,7 @@ class NothingStaysBehind(unittest.TestCase):
 
             def __iter__(self):
                 return iter(batches(3))
+
         self.assertEqual(len(profile_loop(Loader())), 3)
         with self.assertRaises(TypeError):
             len(profile_loop(iter(())))
@@ -322,12 +384,18 @@ class NothingStaysBehind(unittest.TestCase):
         class Loader(list):
             def __len__(self):
                 return 1
+
         before = headroom.stats("STEP").count
         self.assertEqual(len([batch for batch in profile_loop(Loader(batches(3)))]), 3)
         self.assertEqual(headroom.stats("STEP").count, before + 3)
 
     def test_the_input_wait_as_the_gpu_felt_it(self):
-        cuda = {"is_available": lambda: True, "Event": Event, "is_current_stream_capturing": lambda: False, "current_device": lambda: 0}
+        cuda = {
+            "is_available": lambda: True,
+            "Event": Event,
+            "is_current_stream_capturing": lambda: False,
+            "current_device": lambda: 0,
+        }
         with unittest.mock.patch.multiple(torch.cuda, **cuda):
             Event.now, Event.done_until = 0.0, 0.0
 
@@ -335,6 +403,7 @@ class NothingStaysBehind(unittest.TestCase):
                 for batch in batches(3):
                     Event.now += 0.25
                     yield batch
+
             loop = profile_loop(slow())
             for _ in loop:
                 pass

@@ -3,10 +3,12 @@
 
     tests/rocprof/output.py TRACE.json.gz OUT.json|OUT.pftrace [--form 6.4] [--copies N]
 
-What comes out is MADE, not recorded: members, tracks and arguments follow the published source of rocprofiler-sdk, the events
-are those of a trace of PyTorch's profiler (`from_kineto`) or a few drawn by hand (`drawn`). `--copies` repeats the trace.
+What comes out is MADE, not recorded: members, tracks and arguments follow the published source of rocprofiler-sdk, the
+events are those of a trace of PyTorch's profiler (`from_kineto`) or a few drawn by hand (`drawn`). `--copies` repeats
+the trace.
 
-As a library: `Job` collects events of a process, times in nanoseconds; `write_json` and `write_pftrace` lay them out as one of FORMS.
+As a library: `Job` collects events of a process, times in nanoseconds; `write_json` and `write_pftrace` lay them out as
+one of FORMS.
 """
 import argparse
 import decimal
@@ -18,12 +20,46 @@ import struct
 
 # What differs between versions of ROCm.
 FORMS = {
-    "6.1": dict(array=False, lists=("kernel_dispatches", "memory_copies"), streams=False, ancestors=False, ranges="MARKER_CORE_API", tracks="queue"),
-    "6.2": dict(array=True, lists=("kernel_dispatch", "memory_copy"), streams=False, ancestors=False, ranges="MARKER_CORE_API", tracks="queue"),
-    "6.4": dict(array=True, lists=("kernel_dispatch", "memory_copy"), streams=True, ancestors=False, ranges="MARKER_CORE_API", tracks="agent"),
-    "7.1": dict(array=True, lists=("kernel_dispatch", "memory_copy"), streams=True, ancestors=True, ranges="MARKER_CORE_RANGE_API", tracks="stream"),
+    "6.1": dict(
+        array=False,
+        lists=("kernel_dispatches", "memory_copies"),
+        streams=False,
+        ancestors=False,
+        ranges="MARKER_CORE_API",
+        tracks="queue",
+    ),
+    "6.2": dict(
+        array=True,
+        lists=("kernel_dispatch", "memory_copy"),
+        streams=False,
+        ancestors=False,
+        ranges="MARKER_CORE_API",
+        tracks="queue",
+    ),
+    "6.4": dict(
+        array=True,
+        lists=("kernel_dispatch", "memory_copy"),
+        streams=True,
+        ancestors=False,
+        ranges="MARKER_CORE_API",
+        tracks="agent",
+    ),
+    "7.1": dict(
+        array=True,
+        lists=("kernel_dispatch", "memory_copy"),
+        streams=True,
+        ancestors=True,
+        ranges="MARKER_CORE_RANGE_API",
+        tracks="stream",
+    ),
 }
-LISTS = {"HIP_RUNTIME_API": "hip_api", "HIP_COMPILER_API": "hip_api", "HSA_CORE_API": "hsa_api", "RCCL_API": "rccl_api", "MARKER": "marker_api"}
+LISTS = {
+    "HIP_RUNTIME_API": "hip_api",
+    "HIP_COMPILER_API": "hip_api",
+    "HSA_CORE_API": "hsa_api",
+    "RCCL_API": "rccl_api",
+    "MARKER": "marker_api",
+}
 CPU, GPU = 1, 2
 GIB = 1 << 30
 
@@ -40,33 +76,105 @@ class Job:
         """Handles are as large as hashes, and another in each process."""
         return (0xF000_0000_0000_0000 + self.pid * 4096 + agent) & (2**64 - 1)
 
-    def kernel(self, name, start, end, *, correlation, agent=1, stream=1, queue=None, tid=None, grid=(1, 1, 1), block=(64, 1, 1), shared=0):
-        self.kernels.append(dict(name=name, start=start, end=end, correlation=correlation, agent=agent, stream=stream,
-                                 queue=stream if queue is None else queue, tid=tid or self.pid, grid=grid, block=block, shared=shared))
+    def kernel(
+        self,
+        name,
+        start,
+        end,
+        *,
+        correlation,
+        agent=1,
+        stream=1,
+        queue=None,
+        tid=None,
+        grid=(1, 1, 1),
+        block=(64, 1, 1),
+        shared=0,
+    ):
+        self.kernels.append(
+            dict(
+                name=name,
+                start=start,
+                end=end,
+                correlation=correlation,
+                agent=agent,
+                stream=stream,
+                queue=stream if queue is None else queue,
+                tid=tid or self.pid,
+                grid=grid,
+                block=block,
+                shared=shared,
+            )
+        )
 
     def copy(self, direction, start, end, size, *, correlation, source, target, stream=1, tid=None):
-        self.copies.append(dict(direction=direction, start=start, end=end, size=size, correlation=correlation, source=source, target=target,
-                                stream=stream, tid=tid or self.pid))
+        self.copies.append(
+            dict(
+                direction=direction,
+                start=start,
+                end=end,
+                size=size,
+                correlation=correlation,
+                source=source,
+                target=target,
+                stream=stream,
+                tid=tid or self.pid,
+            )
+        )
 
     def call(self, name, start, end, *, correlation=0, tid=None, kind="HIP_RUNTIME_API"):
-        self.calls.append(dict(kind=kind, name=name, start=start, end=end, correlation=correlation, tid=tid or self.pid, text=None))
+        self.calls.append(
+            dict(kind=kind, name=name, start=start, end=end, correlation=correlation, tid=tid or self.pid, text=None)
+        )
 
     def range(self, text, start, end, *, correlation, tid=None, operation="roctxRangePushA"):
-        self.calls.append(dict(kind="MARKER", name=operation, start=start, end=end, correlation=correlation, tid=tid or self.pid, text=text))
+        self.calls.append(
+            dict(
+                kind="MARKER",
+                name=operation,
+                start=start,
+                end=end,
+                correlation=correlation,
+                tid=tid or self.pid,
+                text=text,
+            )
+        )
 
     def allocation(self, operation, start, end, address, size, *, agent):
-        self.allocations.append(dict(operation=operation, start=start, end=end, address=address, size=size, agent=agent))
+        self.allocations.append(
+            dict(operation=operation, start=start, end=end, address=address, size=size, agent=agent)
+        )
 
 
 def kinds_of(jobs, form):
-    """The names of kinds and operations, with their numbers. The published order begins with NONE; so do operations of some kinds."""
-    names = {"NONE": [], "HSA_CORE_API": [], "HIP_RUNTIME_API": [], "HIP_COMPILER_API": [], "MARKER_CORE_API": [], "MARKER_CORE_RANGE_API": [],
-             "RCCL_API": [], "MEMORY_COPY": ["MEMORY_COPY_NONE", "MEMORY_COPY_HOST_TO_HOST", "MEMORY_COPY_HOST_TO_DEVICE", "MEMORY_COPY_DEVICE_TO_HOST",
-                                            "MEMORY_COPY_DEVICE_TO_DEVICE"],
-             "KERNEL_DISPATCH": ["KERNEL_DISPATCH_NONE", "KERNEL_DISPATCH_ENQUEUE", "KERNEL_DISPATCH_COMPLETE"],
-             "MEMORY_ALLOCATION": ["MEMORY_ALLOCATION_NONE", "MEMORY_ALLOCATION_ALLOCATE", "MEMORY_ALLOCATION_VMEM_ALLOCATE", "MEMORY_ALLOCATION_FREE",
-                                   "MEMORY_ALLOCATION_VMEM_FREE"],
-             "SCRATCH_MEMORY": ["SCRATCH_MEMORY_NONE", "SCRATCH_MEMORY_ALLOC", "SCRATCH_MEMORY_FREE"]}
+    """The names of kinds and operations, with their numbers. The published order begins with NONE; so do operations of
+    some kinds.
+    """
+    names = {
+        "NONE": [],
+        "HSA_CORE_API": [],
+        "HIP_RUNTIME_API": [],
+        "HIP_COMPILER_API": [],
+        "MARKER_CORE_API": [],
+        "MARKER_CORE_RANGE_API": [],
+        "RCCL_API": [],
+        "MEMORY_COPY": [
+            "MEMORY_COPY_NONE",
+            "MEMORY_COPY_HOST_TO_HOST",
+            "MEMORY_COPY_HOST_TO_DEVICE",
+            "MEMORY_COPY_DEVICE_TO_HOST",
+            "MEMORY_COPY_DEVICE_TO_DEVICE",
+        ],
+        "KERNEL_DISPATCH": ["KERNEL_DISPATCH_NONE", "KERNEL_DISPATCH_ENQUEUE", "KERNEL_DISPATCH_COMPLETE"],
+        "MEMORY_ALLOCATION": [
+            "MEMORY_ALLOCATION_NONE",
+            "MEMORY_ALLOCATION_ALLOCATE",
+            "MEMORY_ALLOCATION_VMEM_ALLOCATE",
+            "MEMORY_ALLOCATION_FREE",
+            "MEMORY_ALLOCATION_VMEM_FREE",
+        ],
+        "SCRATCH_MEMORY": ["SCRATCH_MEMORY_NONE", "SCRATCH_MEMORY_ALLOC", "SCRATCH_MEMORY_FREE"],
+    }
     for job in jobs:
         for call in job.calls:
             operations = names[form["ranges"] if call["kind"] == "MARKER" else call["kind"]]
@@ -83,56 +191,129 @@ def process_of(job, jobs, form):
         correlation = dict(internal=row["correlation"], external=0)
         if form["ancestors"]:
             correlation["ancestor"] = 0
-        return dict(size=96, kind=number[kind], operation=names[kind].index(operation), thread_id=row["tid"], correlation_id=correlation,
-                    start_timestamp=row["start"], end_timestamp=row["end"])
+        return dict(
+            size=96,
+            kind=number[kind],
+            operation=names[kind].index(operation),
+            thread_id=row["tid"],
+            correlation_id=correlation,
+            start_timestamp=row["start"],
+            end_timestamp=row["end"],
+        )
 
     handle = lambda agent: dict(handle=job.handle(agent))
     symbols = list(dict.fromkeys(row["name"] for row in job.kernels))
-    lists = {form["lists"][0]: [], "hip_api": [], "hsa_api": [], "marker_api": [], "rccl_api": [], form["lists"][1]: [], "memory_allocation": [],
-             "scratch_memory": [], "pc_sample_host_trap": [dict(hw_id=dict(wave_id=n, chiplet=0), pc=dict(code_object_id=1)) for n in range(3)],
-             "rocdecode_api": []}
+    lists = {
+        form["lists"][0]: [],
+        "hip_api": [],
+        "hsa_api": [],
+        "marker_api": [],
+        "rccl_api": [],
+        form["lists"][1]: [],
+        "memory_allocation": [],
+        "scratch_memory": [],
+        "pc_sample_host_trap": [dict(hw_id=dict(wave_id=n, chiplet=0), pc=dict(code_object_id=1)) for n in range(3)],
+        "rocdecode_api": [],
+    }
     for dispatch, row in enumerate(job.kernels):
         axes = lambda values: dict(zip("xyz", values))
-        info = dict(size=72, agent_id=handle(row["agent"]), queue_id=dict(handle=row["queue"]), kernel_id=symbols.index(row["name"]) + 1,
-                    dispatch_id=dispatch + 1, private_segment_size=0, group_segment_size=row["shared"], workgroup_size=axes(row["block"]),
-                    grid_size=axes([g * b for g, b in zip(row["grid"], row["block"])]))
+        info = dict(
+            size=72,
+            agent_id=handle(row["agent"]),
+            queue_id=dict(handle=row["queue"]),
+            kernel_id=symbols.index(row["name"]) + 1,
+            dispatch_id=dispatch + 1,
+            private_segment_size=0,
+            group_segment_size=row["shared"],
+            workgroup_size=axes(row["block"]),
+            grid_size=axes([g * b for g, b in zip(row["grid"], row["block"])]),
+        )
         made = record("KERNEL_DISPATCH", "KERNEL_DISPATCH_COMPLETE", row) | dict(dispatch_info=info)
-        lists[form["lists"][0]].append(made | (dict(stream_id=dict(handle=row["stream"]), kernel_rename_val=0) if form["streams"] else {}))
+        lists[form["lists"][0]].append(
+            made | (dict(stream_id=dict(handle=row["stream"]), kernel_rename_val=0) if form["streams"] else {})
+        )
     for row in job.copies:
         made = record("MEMORY_COPY", f"MEMORY_COPY_{row['direction']}", row) | dict(
-            dst_agent_id=handle(row["target"]), src_agent_id=handle(row["source"]), bytes=row["size"])
+            dst_agent_id=handle(row["target"]), src_agent_id=handle(row["source"]), bytes=row["size"]
+        )
         lists[form["lists"][1]].append(made | (dict(stream_id=dict(handle=row["stream"])) if form["streams"] else {}))
     for row in job.calls:
-        lists[LISTS[row["kind"]]].append(record(form["ranges"] if row["kind"] == "MARKER" else row["kind"], row["name"], row))
+        lists[LISTS[row["kind"]]].append(
+            record(form["ranges"] if row["kind"] == "MARKER" else row["kind"], row["name"], row)
+        )
     for row in job.allocations:
-        lists["memory_allocation"].append(record("MEMORY_ALLOCATION", f"MEMORY_ALLOCATION_{row['operation']}", row | dict(correlation=0, tid=job.pid)) | dict(
-            agent_id=dict(handle=2**64 - 1) if row["agent"] is None else handle(row["agent"]), address=f"0x{row['address']:016x}", allocation_size=row["size"]))
+        lists["memory_allocation"].append(
+            record("MEMORY_ALLOCATION", f"MEMORY_ALLOCATION_{row['operation']}", row | dict(correlation=0, tid=job.pid))
+            | dict(
+                agent_id=dict(handle=2**64 - 1) if row["agent"] is None else handle(row["agent"]),
+                address=f"0x{row['address']:016x}",
+                allocation_size=row["size"],
+            )
+        )
     for row in job.scratch:
-        lists["scratch_memory"].append(record("SCRATCH_MEMORY", "SCRATCH_MEMORY_ALLOC", row) | dict(agent_id=handle(1), queue_id=dict(handle=1), flags=0))
+        lists["scratch_memory"].append(
+            record("SCRATCH_MEMORY", "SCRATCH_MEMORY_ALLOC", row)
+            | dict(agent_id=handle(1), queue_id=dict(handle=1), flags=0)
+        )
 
     def agent(number, kind):
         gpu = kind == GPU
-        return dict(size=312, id=handle(number), type=kind, cpu_cores_count=0 if gpu else 96, cu_count=304 if gpu else 0,
-                    gfx_target_version=90402 if gpu else 0, name="gfx942" if gpu else "AMD EPYC 9654", vendor_name="AMD",
-                    product_name=job.product if gpu else "AMD EPYC 9654", model_name="", node_id=number, logical_node_id=number,
-                    logical_node_type_id=0, mem_banks=[dict(heap_type=1, flags=0, width=8192, mem_clk_max=1300, size_in_bytes=192 * GIB)])
+        return dict(
+            size=312,
+            id=handle(number),
+            type=kind,
+            cpu_cores_count=0 if gpu else 96,
+            cu_count=304 if gpu else 0,
+            gfx_target_version=90402 if gpu else 0,
+            name="gfx942" if gpu else "AMD EPYC 9654",
+            vendor_name="AMD",
+            product_name=job.product if gpu else "AMD EPYC 9654",
+            model_name="",
+            node_id=number,
+            logical_node_id=number,
+            logical_node_type_id=0,
+            mem_banks=[dict(heap_type=1, flags=0, width=8192, mem_clk_max=1300, size_in_bytes=192 * GIB)],
+        )
 
     command = ["/home/somebody/bin/python3", "train.py", "--token", "hunter2"]
     return {
-        "metadata": dict(pid=job.pid, init_time=1, fini_time=10**15, config=dict(kernel_rename=False, output_path="/home/somebody"), command=command),
+        "metadata": dict(
+            pid=job.pid,
+            init_time=1,
+            fini_time=10**15,
+            config=dict(kernel_rename=False, output_path="/home/somebody"),
+            command=command,
+        ),
         "agents": [agent(*of) for of in job.agents.items()],
         "counters": [],
         "strings": {
             "callback_records": [dict(kind=kind, operations=operations) for kind, operations in names.items()],
             "buffer_records": [dict(kind=kind, operations=operations) for kind, operations in names.items()],
-            "marker_api": [dict(key=row["correlation"], value=row["text"]) for row in job.calls if row["text"] is not None],
-            "correlation_id": dict(external=[]), "counters": dict(dimension_ids=[]), "pc_sample_instructions": [], "att_filenames": [],
+            "marker_api": [
+                dict(key=row["correlation"], value=row["text"]) for row in job.calls if row["text"] is not None
+            ],
+            "correlation_id": dict(external=[]),
+            "counters": dict(dimension_ids=[]),
+            "pc_sample_instructions": [],
+            "att_filenames": [],
         },
         "code_objects": [dict(size=80, code_object_id=1, uri="file:///opt/rocm/lib/libx.so#offset=4096&size=8192")],
-        "kernel_symbols": [dict(size=80, kernel_id=0, kernel_name="")] + [
-            dict(size=80, kernel_id=at + 1, code_object_id=1, kernel_name=f"{name}.kd", sgpr_count=32, arch_vgpr_count=48, accum_vgpr_count=16,
-                 formatted_kernel_name=name, demangled_kernel_name=f"{name} [clone .kd]", truncated_kernel_name=re.split(r"[<(]", name)[0])
-            for at, name in enumerate(symbols)],
+        "kernel_symbols": [dict(size=80, kernel_id=0, kernel_name="")]
+        + [
+            dict(
+                size=80,
+                kernel_id=at + 1,
+                code_object_id=1,
+                kernel_name=f"{name}.kd",
+                sgpr_count=32,
+                arch_vgpr_count=48,
+                accum_vgpr_count=16,
+                formatted_kernel_name=name,
+                demangled_kernel_name=f"{name} [clone .kd]",
+                truncated_kernel_name=re.split(r"[<(]", name)[0],
+            )
+            for at, name in enumerate(symbols)
+        ],
         "host_functions": [],
         "summary": [dict(domain="KERNEL_DISPATCH", stats=dict(count=len(job.kernels)))],
         "callback_records": dict(counter_collection=[]),
@@ -152,6 +333,7 @@ def write_json(path, *jobs, form="6.4", change=lambda document: None):
 
 # --- Perfetto's protobuf ---------------------------------------------------------------------------------------------
 
+
 def varint(value):
     value &= 2**64 - 1
     out = bytearray()
@@ -169,12 +351,17 @@ def field(number, value):
 
 
 class Pftrace:
-    """One sequence of packets, as the SDK writes them: interned names of events and annotations, an explicit stamp and track for each half."""
+    """One sequence of packets, as the SDK writes them: interned names of events and annotations, an explicit stamp and
+    track for each half.
+    """
 
     def __init__(self, pid):
         self.packets, self.interned, self.pid = [], {}, pid
         boot, unix = 6, 1
-        clocks = b"".join(field(1, field(1, clock) + field(2, stamp)) for clock, stamp in ((boot, 1), (unix, 1_700_000_000_000_000_001)))
+        clocks = b"".join(
+            field(1, field(1, clock) + field(2, stamp))
+            for clock, stamp in ((boot, 1), (unix, 1_700_000_000_000_000_001))
+        )
         self.packet(field(6, clocks + field(2, boot)), first=True)
 
     def packet(self, content, first=False):
@@ -204,7 +391,9 @@ class Pftrace:
         new, event = [], field(9, 1) + field(11, track)
         event += field(3, self.iid(1, category, new)) + field(10, self.iid(2, name, new))
         for key, value in args.items():
-            event += field(4, field(1, self.iid(3, key, new)) + (field(3, value) if isinstance(value, int) else field(6, value)))
+            event += field(
+                4, field(1, self.iid(3, key, new)) + (field(3, value) if isinstance(value, int) else field(6, value))
+            )
         event += varint(47 << 3 | 1) + struct.pack("<Q", args["corr_id"])
         self.packet((field(12, b"".join(new)) if new else b"") + field(8, start) + field(11, event))
         self.packet(field(8, end) + field(11, field(9, 2) + field(11, track) + field(3, self.iid(1, category, []))))
@@ -234,37 +423,85 @@ def write_pftrace(path, job, form="6.4"):
         return tracks[name]
 
     def times(row, kind, operation):
-        return dict(begin_ns=row["start"], end_ns=row["end"], delta_ns=row["end"] - row["start"], kind=number[kind], operation=operation)
+        return dict(
+            begin_ns=row["start"],
+            end_ns=row["end"],
+            delta_ns=row["end"] - row["start"],
+            kind=number[kind],
+            operation=operation,
+        )
 
     def common(row):
         return dict(corr_id=row["correlation"], **({"ancestor_id": row["correlation"]} if form["ancestors"] else {}))
 
     type_of = lambda agent: "(GPU)" if job.agents[agent] == GPU else "(CPU)"
-    for kind in ("HSA_CORE_API", "HIP_RUNTIME_API", "HIP_COMPILER_API", "MARKER", "RCCL_API"):  # In the file by kind, not by time.
+    for kind in (
+        "HSA_CORE_API",
+        "HIP_RUNTIME_API",
+        "HIP_COMPILER_API",
+        "MARKER",
+        "RCCL_API",
+    ):  # In the file by kind, not by time.
         for row in (row for row in job.calls if row["kind"] == kind):
             of = form["ranges"] if kind == "MARKER" else kind
-            trace.slice(LISTS[kind], row["name"] if row["text"] is None else row["text"], thread_track(row["tid"]), row["start"], row["end"],
-                        tid=row["tid"], **times(row, of, names[of].index(row["name"])), **common(row),
-                        **({"stream_ID": 1} if form["tracks"] == "stream" and kind.startswith("HIP") else {}))
+            trace.slice(
+                LISTS[kind],
+                row["name"] if row["text"] is None else row["text"],
+                thread_track(row["tid"]),
+                row["start"],
+                row["end"],
+                tid=row["tid"],
+                **times(row, of, names[of].index(row["name"])),
+                **common(row),
+                **({"stream_ID": 1} if form["tracks"] == "stream" and kind.startswith("HIP") else {}),
+            )
     for row in job.copies:
-        where = {"queue": f"COPY to AGENT [{row['target']}] THREAD [0] {type_of(row['target'])}",
-                 "agent": f"COPY to AGENT [{row['target']}] STREAM [{row['stream']}] {type_of(row['target'])}",
-                 "stream": f"STREAM [{row['stream']}]"}[form["tracks"]]
+        where = {
+            "queue": f"COPY to AGENT [{row['target']}] THREAD [0] {type_of(row['target'])}",
+            "agent": f"COPY to AGENT [{row['target']}] STREAM [{row['stream']}] {type_of(row['target'])}",
+            "stream": f"STREAM [{row['stream']}]",
+        }[form["tracks"]]
         operation = f"MEMORY_COPY_{row['direction']}"
-        trace.slice("memory_copy", operation, named_track(where), row["start"], row["end"], **times(row, "MEMORY_COPY", names["MEMORY_COPY"].index(operation)),
-                    src_agent=f"Agent-{row['source']}", dst_agent=f"Agent-{row['target']}", copy_bytes=row["size"], tid=row["tid"], **common(row),
-                    **({"stream_ID": row["stream"]} if form["tracks"] == "stream" else {}))
+        trace.slice(
+            "memory_copy",
+            operation,
+            named_track(where),
+            row["start"],
+            row["end"],
+            **times(row, "MEMORY_COPY", names["MEMORY_COPY"].index(operation)),
+            src_agent=f"Agent-{row['source']}",
+            dst_agent=f"Agent-{row['target']}",
+            copy_bytes=row["size"],
+            tid=row["tid"],
+            **common(row),
+            **({"stream_ID": row["stream"]} if form["tracks"] == "stream" else {}),
+        )
     symbols = list(dict.fromkeys(row["name"] for row in job.kernels))
     for row in job.kernels:
-        where = {"queue": f"COMPUTE AGENT [{row['agent']}] QUEUE [{row['queue']}] (GPU)",
-                 "agent": f"COMPUTE AGENT [{row['agent']}] STREAM [{row['stream']}] (GPU)",
-                 "stream": f"STREAM [{row['stream']}]"}[form["tracks"]]
+        where = {
+            "queue": f"COMPUTE AGENT [{row['agent']}] QUEUE [{row['queue']}] (GPU)",
+            "agent": f"COMPUTE AGENT [{row['agent']}] STREAM [{row['stream']}] (GPU)",
+            "stream": f"STREAM [{row['stream']}]",
+        }[form["tracks"]]
         volume = lambda values: values[0] * values[1] * values[2]
-        trace.slice("kernel_dispatch", f"{row['name']} [clone .kd]", named_track(where), row["start"], row["end"],
-                    **{k: v for k, v in times(row, "KERNEL_DISPATCH", 2).items() if k != "operation"}, agent=f"Agent-{row['agent']}", queue=row["queue"],
-                    tid=row["tid"], kernel_id=symbols.index(row["name"]) + 1, private_segment_size=0, group_segment_size=row["shared"],
-                    workgroup_size=volume(row["block"]), grid_size=volume(row["grid"]) * volume(row["block"]), **common(row),
-                    **({"stream_ID": row["stream"]} if form["tracks"] == "stream" else {}))
+        trace.slice(
+            "kernel_dispatch",
+            f"{row['name']} [clone .kd]",
+            named_track(where),
+            row["start"],
+            row["end"],
+            **{k: v for k, v in times(row, "KERNEL_DISPATCH", 2).items() if k != "operation"},
+            agent=f"Agent-{row['agent']}",
+            queue=row["queue"],
+            tid=row["tid"],
+            kernel_id=symbols.index(row["name"]) + 1,
+            private_segment_size=0,
+            group_segment_size=row["shared"],
+            workgroup_size=volume(row["block"]),
+            grid_size=volume(row["grid"]) * volume(row["block"]),
+            **common(row),
+            **({"stream_ID": row["stream"]} if form["tracks"] == "stream" else {}),
+        )
     if job.copies:
         counter = trace.track(77, "COPY BYTES to Agent [1] (GPU)", counter=True)
         for row in job.copies:
@@ -276,6 +513,7 @@ def write_pftrace(path, job, form="6.4"):
 
 
 # --- Jobs ------------------------------------------------------------------------------------------------------------
+
 
 def drawn(steps=4, pid=4000, product="AMD Instinct MI300X"):
     """A small job: steps with an operator, a copy there and back, a collective on a second stream, and a wait."""
@@ -295,15 +533,35 @@ def drawn(steps=4, pid=4000, product="AMD Instinct MI300X"):
         job.call("hipMemcpyAsync", at + 1_000, at + 6_000, correlation=first)
         job.call("hsa_amd_memory_async_copy_on_engine", at + 2_000, at + 4_000, correlation=take(), kind="HSA_CORE_API")
         job.copy("HOST_TO_DEVICE", at + 8_000, at + 40_000, 1 << 20, correlation=first, source=0, target=1)
-        job.range(f"aten::mm, seq = {step}, op_id = {step + 1}, sizes = [[64, 128], [128, 32]]", at + 10_000, at + 50_000, correlation=take())
+        job.range(
+            f"aten::mm, seq = {step}, op_id = {step + 1}, sizes = [[64, 128], [128, 32]]",
+            at + 10_000,
+            at + 50_000,
+            correlation=take(),
+        )
         launch = take()
         job.call("__hipPushCallConfiguration", at + 11_000, at + 11_500, correlation=take(), kind="HIP_COMPILER_API")
         job.call("hipLaunchKernel", at + 12_000, at + 18_000, correlation=launch)
-        job.kernel("void gemm<float, 128>(float*)", at + 50_000, at + 350_000, correlation=launch, grid=(8, 4, 2), block=(128, 2, 1), shared=4096)
+        job.kernel(
+            "void gemm<float, 128>(float*)",
+            at + 50_000,
+            at + 350_000,
+            correlation=launch,
+            grid=(8, 4, 2),
+            block=(128, 2, 1),
+            shared=4096,
+        )
         job.call("ncclAllReduce", at + 60_000, at + 90_000, correlation=take(), kind="RCCL_API")
         launch = take()
         job.call("hipExtLaunchKernel", at + 65_000, at + 70_000, correlation=launch, tid=worker)
-        job.kernel("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", at + 300_000, at + 420_000, correlation=launch, stream=2, tid=worker)
+        job.kernel(
+            "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)",
+            at + 300_000,
+            at + 420_000,
+            correlation=launch,
+            stream=2,
+            tid=worker,
+        )
         back = take()
         job.call("hipMemcpyAsync", at + 100_000, at + 104_000, correlation=back)
         job.copy("DEVICE_TO_HOST", at + 430_000, at + 440_000, 1 << 12, correlation=back, source=1, target=0)
@@ -321,7 +579,9 @@ def nanoseconds(stamp):
 
 
 def from_kineto(trace, copies=1):
-    """The events of a trace of PyTorch's profiler on an AMD GPU, parsed, as rocprofv3 would have them: operators as ranges of emit_nvtx()."""
+    """The events of a trace of PyTorch's profiler on an AMD GPU, parsed, as rocprofv3 would have them: operators as
+    ranges of emit_nvtx().
+    """
     events = [event for event in trace["traceEvents"] if event.get("ph") == "X"]
     base = min(nanoseconds(event["ts"]) for event in events) - 1_000_000
     length = max(nanoseconds(event["ts"]) + nanoseconds(event.get("dur", 0)) for event in events) - base + 1_000_000
@@ -338,21 +598,56 @@ def from_kineto(trace, copies=1):
             correlation = args.get("correlation", 0) + copy * 10_000_000
             if kind == "cpu_op":
                 sequence = f", seq = {args['Sequence number']}" if "Sequence number" in args else ""
-                job.range(f"{name}{sequence}, op_id = {number + 1}", start, end, correlation=(own := own + 1), tid=event["tid"])
+                job.range(
+                    f"{name}{sequence}, op_id = {number + 1}",
+                    start,
+                    end,
+                    correlation=(own := own + 1),
+                    tid=event["tid"],
+                )
             elif kind == "user_annotation":
                 job.range(name, start, end, correlation=(own := own + 1), tid=event["tid"])
             elif kind in ("hip_runtime", "cuda_runtime"):
                 job.call(name, start, end, correlation=correlation, tid=event["tid"])
             elif kind == "kernel":
-                job.kernel(name, start, end, correlation=correlation, agent=args["device"], stream=args["stream"],
-                           grid=args.get("grid", (1, 1, 1)), block=args.get("block", (1, 1, 1)))
+                job.kernel(
+                    name,
+                    start,
+                    end,
+                    correlation=correlation,
+                    agent=args["device"],
+                    stream=args["stream"],
+                    grid=args.get("grid", (1, 1, 1)),
+                    block=args.get("block", (1, 1, 1)),
+                )
             elif kind == "gpu_memset":  # HIP fills memory with a kernel of its own.
-                job.kernel("__amd_rocclr_fillBufferAligned", start, end, correlation=correlation, agent=args["device"], stream=args["stream"])
+                job.kernel(
+                    "__amd_rocclr_fillBufferAligned",
+                    start,
+                    end,
+                    correlation=correlation,
+                    agent=args["device"],
+                    stream=args["stream"],
+                )
             elif kind == "gpu_memcpy":
-                ends = {"HtoD": ("HOST_TO_DEVICE", 100, args["device"]), "DtoH": ("DEVICE_TO_HOST", args["device"], 100)}
-                direction, source, target = next((of for key, of in ends.items() if key in name or f"{key[0]}ost" in name.split("To")[0]),
-                                                 ("DEVICE_TO_DEVICE", args["device"], args["device"]))
-                job.copy(direction, start, end, args.get("bytes", 0), correlation=correlation, source=source, target=target, stream=args["stream"])
+                ends = {
+                    "HtoD": ("HOST_TO_DEVICE", 100, args["device"]),
+                    "DtoH": ("DEVICE_TO_HOST", args["device"], 100),
+                }
+                direction, source, target = next(
+                    (of for key, of in ends.items() if key in name or f"{key[0]}ost" in name.split("To")[0]),
+                    ("DEVICE_TO_DEVICE", args["device"], args["device"]),
+                )
+                job.copy(
+                    direction,
+                    start,
+                    end,
+                    args.get("bytes", 0),
+                    correlation=correlation,
+                    source=source,
+                    target=target,
+                    stream=args["stream"],
+                )
     return job
 
 

@@ -1,9 +1,9 @@
 """Puts Headroom's regions into a Python program under `headroom record`, which sets PYTHONPATH to this folder.
 
 Without HEADROOM_SOCKET it does nothing. With it, it waits until the program imports torch, and then times its phases
-(headroom/_patches.py); a program without torch costs nothing. `import headroom` works in the program, too, where it has none of its
-own. PYTHONPATH stays, so that child processes are followed. The sitecustomize that would have been found without this one runs as
-ever. Nothing here may reach the program: whatever goes wrong, it runs without regions.
+(headroom/_patches.py); a program without torch costs nothing. `import headroom` works in the program, too, where it has
+none of its own. PYTHONPATH stays, so that child processes are followed. The sitecustomize that would have been found
+without this one runs as ever. Nothing here may reach the program: whatever goes wrong, it runs without regions.
 """
 import sys
 
