@@ -16,17 +16,21 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([browser.close(), ui.stop()]));
 
-test.each(SCHEMES)("%s", async (colorScheme) => {
-  const visit = await Visit.open(browser, ui.link, { colorScheme });
-  const faults: string[] = [];
-  for (const view of await visit.views()) {
-    await visit.show(view);
-    // What is narrow has other elements, not other colours.
-    for (const size of colorScheme === "light" ? [WIDE, NARROW] : [WIDE]) {
-      await visit.page.setViewportSize(size);
-      faults.push(...(await seriousFaults(visit.page)).map((fault) => `${view}, ${size.width} px: ${fault}`));
+test.each(SCHEMES)(
+  "%s",
+  async (colorScheme) => {
+    const visit = await Visit.open(browser, ui.link, { colorScheme });
+    const faults: string[] = [];
+    for (const view of await visit.views()) {
+      await visit.show(view);
+      // What is narrow has other elements, not other colours.
+      for (const size of colorScheme === "light" ? [WIDE, NARROW] : [WIDE]) {
+        await visit.page.setViewportSize(size);
+        faults.push(...(await seriousFaults(visit.page)).map((fault) => `${view}, ${size.width} px: ${fault}`));
+      }
     }
-  }
-  expect(faults).toEqual([]);
-  await visit.close();
-}, ALL_VIEWS_MS);
+    expect(faults).toEqual([]);
+    await visit.close();
+  },
+  ALL_VIEWS_MS,
+);

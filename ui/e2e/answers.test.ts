@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { headroom, reportOf, ROOT, startUi, startUiIn, type Ui, withScratch } from "./support/program";
+import { headroom, ROOT, reportOf, startUi, startUiIn, type Ui, withScratch } from "./support/program";
 import { BERT, LOADER, RESNET, WITHOUT_STEPS } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
@@ -20,6 +20,7 @@ afterAll(() => Promise.all([browser.close(), resnet.stop()]));
 const main = (visit: Visit) => visit.page.locator("main").innerText();
 
 /** The page with one of the server's answers altered. */
+// biome-ignore lint/suspicious/noExplicitAny: each test alters another answer, whose fields it names itself
 async function openWith(view: string, path: string, alter: (answer: any) => void): Promise<Visit> {
   const visit = await Visit.open(browser, resnet.link);
   await visit.page.route(`**/api/v1/${path}`, async (route) => {
@@ -39,7 +40,11 @@ test("a recording without steps is not called one in What if", async () => {
   expect(await main(visit)).toContain("Now the whole recording takes");
   await visit.close();
 
-  const noted = await openWith("What if", "whatif", (answer) => (answer.baseline.steps_note = "two steps were left out"));
+  const noted = await openWith(
+    "What if",
+    "whatif",
+    (answer) => (answer.baseline.steps_note = "two steps were left out"),
+  );
   expect(await main(noted)).toContain("Two steps were left out.");
   await noted.close();
 });
@@ -88,7 +93,9 @@ test("Compare shows no answer under another trace's name", () =>
 
 /** Has questions about a generation that is made up answered of the files as they are. */
 const askOfAny = (visit: Visit) =>
-  visit.page.route(/\/api\/v1\//, (route) => route.fallback({ headers: { ...route.request().headers(), "if-match": "*" } }));
+  visit.page.route(/\/api\/v1\//, (route) =>
+    route.fallback({ headers: { ...route.request().headers(), "if-match": "*" } }),
+  );
 
 test("a page of files that were read again asks for the report once", async () => {
   const visit = await Visit.open(browser, resnet.link);
@@ -112,7 +119,9 @@ test("the error of a generation goes with the next", async () => {
     await route.fulfill({ response, json: { ...(await response.json()), generation } });
   });
   await visit.page.route("**/api/v1/report", (route) =>
-    generation === 5 ? route.fulfill({ status: 400, json: { schema: "headroom.error/1", error: "not there for now" } }) : route.continue(),
+    generation === 5
+      ? route.fulfill({ status: 400, json: { schema: "headroom.error/1", error: "not there for now" } })
+      : route.continue(),
   );
   await askOfAny(visit);
   await visit.page.reload();
@@ -131,7 +140,9 @@ test("a view of files that have been written anew since shows nothing of the new
     const visit = await Visit.open(browser, ui.link);
     let isHeld = true;
     await visit.page.route("**/api/v1/state", (route) =>
-      isHeld ? route.fulfill({ json: { schema: "headroom.state/1", generation: 0, problem: null, can_run: false } }) : route.continue(),
+      isHeld
+        ? route.fulfill({ json: { schema: "headroom.state/1", generation: 0, problem: null, can_run: false } })
+        : route.continue(),
     );
     copyFileSync(BERT, `${trace}.new`);
     renameSync(`${trace}.new`, trace);
@@ -168,7 +179,11 @@ test("a long name that was opened stays open where its row goes", async () => {
 
 test("a large table comes in portions", async () => {
   const visit = await openWith("Tables", "report", (report) => {
-    report.kernels = Array.from({ length: 6000 }, (_, i) => ({ ...report.kernels[0], name: `kernel ${i}`, total_us: 6000 - i }));
+    report.kernels = Array.from({ length: 6000 }, (_, i) => ({
+      ...report.kernels[0],
+      name: `kernel ${i}`,
+      total_us: 6000 - i,
+    }));
   });
   await visit.page.getByRole("link", { name: /^Kernels/ }).click();
   const rows = visit.page.locator(".data-table tbody tr");
@@ -187,7 +202,9 @@ test("metrics are shown over the recording and its steps, by server and file ali
     const file = join(folder, "page.html");
     headroom("report", LOADER, "--html", file, "--no-local-state", "-q");
     const numbers = async (visit: Visit, name: string) => {
-      const chart = visit.page.locator("figure").filter({ has: visit.page.getByRole("img", { name: `${name} over the recording.` }) });
+      const chart = visit.page
+        .locator("figure")
+        .filter({ has: visit.page.getByRole("img", { name: `${name} over the recording.` }) });
       await chart.getByText("The numbers").click();
       return chart.locator("table").innerText();
     };
@@ -210,7 +227,8 @@ test("metrics are shown over the recording and its steps, by server and file ali
     }
     expect(shown[1]).toEqual(shown[0]);
     // As the report has them, in the chart's own rounding.
-    const extremes = (name: string) => reportOf(LOADER).metrics.find((metric: { name: string }) => metric.name === name);
+    const extremes = (name: string) =>
+      reportOf(LOADER).metrics.find((metric: { name: string }) => metric.name === name);
     expect([extremes("loader.ready").min, extremes("loader.ready").max]).toEqual([0, 0]);
     expect(new Set(shown[0]?.[0]?.match(/\t[\d.]+$/gm))).toEqual(new Set(["\t0"]));
     expect(shown[0]?.[1]).toContain(`${(extremes("process_rss_bytes").max / 1e6).toFixed(0)} MB`);
@@ -220,7 +238,9 @@ test("metrics are shown over the recording and its steps, by server and file ali
 test("advice on flags names the command that takes them", async () => {
   const error = "not recorded on one GPU that is known: X; name the GPU with --from NAME";
   const visit = await Visit.open(browser, resnet.link);
-  await visit.page.route(/\/predict(\?|$)/, (route) => route.fulfill({ status: 400, json: { schema: "headroom.error/1", error } }));
+  await visit.page.route(/\/predict(\?|$)/, (route) =>
+    route.fulfill({ status: 400, json: { schema: "headroom.error/1", error } }),
+  );
   for (const view of ["GPUs", "Memory"]) {
     await visit.show(view);
     expect(await main(visit)).toContain(`headroom predict ${RESNET} --from NAME`);
@@ -241,7 +261,9 @@ test.each([
   ["GPUs", "gpus"],
 ])("%s says why where %s cannot be told", async (view, path) => {
   const visit = await Visit.open(browser, resnet.link);
-  await visit.page.route(`**/api/v1/${path}`, (route) => route.fulfill({ status: 400, json: { schema: "headroom.error/1", error: "the list is gone" } }));
+  await visit.page.route(`**/api/v1/${path}`, (route) =>
+    route.fulfill({ status: 400, json: { schema: "headroom.error/1", error: "the list is gone" } }),
+  );
   await visit.show(view);
   expect(await main(visit)).toContain("The list is gone");
   expect(await main(visit)).not.toContain("Replaying");

@@ -36,7 +36,9 @@ test("hostile names are text on every view", () =>
 test("a hostile question in the address is text", () =>
   withScratch(async (folder) => {
     const ui = await startUi(writeHostileTrace(folder));
-    const question = encodeURIComponent('amp+<img src=x onerror="globalThis.pwned=1">:dtype=</script><script>globalThis.pwned=1</script>');
+    const question = encodeURIComponent(
+      'amp+<img src=x onerror="globalThis.pwned=1">:dtype=</script><script>globalThis.pwned=1</script>',
+    );
     const visit = await Visit.open(browser, `${ui.link}#what-if?scenario=${question}`);
     for (const view of await visit.views()) {
       await visit.show(view);

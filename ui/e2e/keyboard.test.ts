@@ -96,7 +96,11 @@ test("Tab reaches every control of every view", async () => {
 /** The first controls that can be used, by numbers that they are given here. One of a group of radio buttons stands for all. */
 function controls(page: Page): Promise<string[]> {
   return page.evaluate((most) => {
-    const all = [...document.querySelectorAll<HTMLElement>("main :is(button, a[href], input:not([type=radio]), select, textarea, summary, [tabindex])")];
+    const all = [
+      ...document.querySelectorAll<HTMLElement>(
+        "main :is(button, a[href], input:not([type=radio]), select, textarea, summary, [tabindex])",
+      ),
+    ];
     const usable = all.filter((one) => one.tabIndex >= 0 && !one.matches(":disabled") && one.checkVisibility());
     return usable.slice(0, most).map((one) => one.dataset.tested ?? `never: ${one.outerHTML.slice(0, 80)}`);
   }, STEPS);
@@ -155,7 +159,10 @@ test("a view that is opened begins at its top, with the focus on its heading; th
   const visit = await Visit.open(browser, ui.link, { viewport: NARROW });
   const place = () => visit.page.evaluate(() => ({ at: document.activeElement?.tagName, scrolled: scrollY }));
   expect(await place()).toEqual({ at: "BODY", scrolled: 0 });
-  await visit.page.getByRole("button", { name: /^Try it/ }).first().click();
+  await visit.page
+    .getByRole("button", { name: /^Try it/ })
+    .first()
+    .click();
   await visit.settle();
   expect(await place()).toEqual({ at: "H2", scrolled: 0 });
   await visit.show("Timeline");

@@ -36,11 +36,14 @@ test("the overview is headroom report --json", async () => {
   const step = await visit.page.locator("section", { has: visit.page.locator("#step") }).innerText();
   for (const key of ["p50_ms", "min_ms", "max_ms", "corrected_p50_ms"]) expectShown(step, report.steps[key], "ms");
   const rows = await visit.page.locator("section:has(#step) tbody tr").allInnerTexts();
-  const parts = Object.entries<number>(report.step_breakdown).filter(([key]) => key.endsWith("_ms") && key !== "wall_ms");
+  const parts = Object.entries<number>(report.step_breakdown).filter(
+    ([key]) => key.endsWith("_ms") && key !== "wall_ms",
+  );
   expect(rows.length).toBe(parts.length);
   parts.forEach(([, ms], row) => {
     expectShown(rows[row] ?? "", ms, "ms");
-    if (ms > 0.001 * report.step_breakdown.wall_ms) expectShown(rows[row] ?? "", (100 * ms) / report.step_breakdown.wall_ms, "%");
+    if (ms > 0.001 * report.step_breakdown.wall_ms)
+      expectShown(rows[row] ?? "", (100 * ms) / report.step_breakdown.wall_ms, "%");
   });
   const page = await visit.page.locator("main").innerText();
   for (const finding of report.findings) {
@@ -51,21 +54,25 @@ test("the overview is headroom report --json", async () => {
   await visit.close();
 });
 
-test.each(["amp:dtype=bf16", "cuda-graph", "amp:dtype=bf16+cuda-graph"])("what if %s is headroom whatif --json", async (scenario) => {
-  const forecast = whatIfOf(RESNET, scenario).scenarios[0];
-  const visit = await Visit.open(browser, `${resnet.link}#what-if?scenario=${encodeURIComponent(scenario)}`);
-  expectShown(await visit.page.locator(".answer").innerText(), forecast.step_ms.mid, "ms");
-  expectShown(await visit.page.locator(".answer").innerText(), forecast.speedup, "x");
-  const card = await visit.page.locator("section:has(#result)").innerText();
-  for (const end of ["low", "high"]) expectShown(card, forecast.step_ms[end], "ms");
-  await visit.close();
-});
+test.each(["amp:dtype=bf16", "cuda-graph", "amp:dtype=bf16+cuda-graph"])(
+  "what if %s is headroom whatif --json",
+  async (scenario) => {
+    const forecast = whatIfOf(RESNET, scenario).scenarios[0];
+    const visit = await Visit.open(browser, `${resnet.link}#what-if?scenario=${encodeURIComponent(scenario)}`);
+    expectShown(await visit.page.locator(".answer").innerText(), forecast.step_ms.mid, "ms");
+    expectShown(await visit.page.locator(".answer").innerText(), forecast.speedup, "x");
+    const card = await visit.page.locator("section:has(#result)").innerText();
+    for (const end of ["low", "high"]) expectShown(card, forecast.step_ms[end], "ms");
+    await visit.close();
+  },
+);
 
 test("another setting of a loader is headroom data --json, also while a slider moves", async () => {
   const loader = await startUi(LOADER);
   const visit = await Visit.open(browser, `${loader.link}#data`);
   await visit.page.getByRole("slider", { name: "Workers, slider" }).press("End");
-  for (const position of [100, 50, 75]) await visit.page.getByRole("slider", { name: "Workers, slider" }).fill(String(position));
+  for (const position of [100, 50, 75])
+    await visit.page.getByRole("slider", { name: "Workers, slider" }).fill(String(position));
   await visit.settle();
   const workers = await visit.page.getByRole("spinbutton", { name: "Workers" }).inputValue();
   expect(Number(workers)).toBeGreaterThan(1);

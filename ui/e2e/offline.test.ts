@@ -35,7 +35,9 @@ test("every view opens from disk, and asks nobody", () =>
       expect(await visit.overflow()).toBe(0);
     }
     expect(visit.faults).toEqual([]);
-    expect(new Set(visit.requests.map((url) => url.replace(/#.*/, "").replace(/^data:.*/, "data:")))).toEqual(new Set([`${pathToFileURL(join(folder, "page.html"))}`]));
+    expect(new Set(visit.requests.map((url) => url.replace(/#.*/, "").replace(/^data:.*/, "data:")))).toEqual(
+      new Set([`${pathToFileURL(join(folder, "page.html"))}`]),
+    );
     await visit.close();
   }));
 
@@ -44,13 +46,19 @@ test.each([RESNET, WITHOUT_STEPS, LOADER])("it holds what the views ask first: %
     const ui = await startUi(trace);
     const served = await Visit.open(browser, ui.link);
     const file = await openFile(trace, folder);
-    const kept = await file.page.evaluate(() => Object.keys(JSON.parse(document.getElementById("answers")?.textContent ?? "{}")));
+    const kept = await file.page.evaluate(() =>
+      Object.keys(JSON.parse(document.getElementById("answers")?.textContent ?? "{}")),
+    );
     for (const view of await served.views()) await served.show(view);
-    const asked = served.requests.flatMap((url) => url.split("/api/v1/").slice(1)).filter((path) => !path.startsWith("timeline/") && path !== "state");
+    const asked = served.requests
+      .flatMap((url) => url.split("/api/v1/").slice(1))
+      .filter((path) => !path.startsWith("timeline/") && path !== "state");
     const tiles = kept.filter((path) => path.startsWith("timeline/tile?"));
     expect(tiles.length).toBeGreaterThan(0);
     const changes = kept.filter((path) => path.startsWith("whatif?scenario="));
-    expect([...new Set(asked)].sort()).toEqual(kept.filter((path) => !tiles.includes(path) && !changes.includes(path)).sort());
+    expect([...new Set(asked)].sort()).toEqual(
+      kept.filter((path) => !tiles.includes(path) && !changes.includes(path)).sort(),
+    );
     await Promise.all([served.close(), file.close(), ui.stop()]);
   }),
 );
@@ -67,7 +75,9 @@ test("it shows what the server shows", () =>
       await file.show(view);
       // A search is nothing that a file can do.
       expect(await linksToSearch(file).count(), view).toBe(0);
-      await linksToSearch(served).evaluateAll((links) => links.forEach((link) => ((link as HTMLElement).style.display = "none")));
+      await linksToSearch(served).evaluateAll((links) => {
+        for (const link of links) (link as HTMLElement).style.display = "none";
+      });
       const texts = await Promise.all([served, file].map((visit) => visit.page.locator("main").innerText()));
       expect(texts[1], view).toBe(texts[0]);
     }

@@ -70,7 +70,8 @@ test("the first word about a run is read out: its place is there before", () =>
   }));
 
 const hasTorch = spawnSync(PYTHON, ["-c", "import torch"]).status === 0;
-if (!hasTorch) process.stderr.write(`!! ${PYTHON} has no torch, the tests of --run are SKIPPED; tools/setup installs it\n`);
+if (!hasTorch)
+  process.stderr.write(`!! ${PYTHON} has no torch, the tests of --run are SKIPPED; tools/setup installs it\n`);
 
 describe.skipIf(!hasTorch)("a program that is recorded again", () => {
   test("a press shows the new step, and what changed", () =>
@@ -87,7 +88,9 @@ describe.skipIf(!hasTorch)("a program that is recorded again", () => {
       const fast = await stepShown(visit);
       expect(Number.parseFloat(fast)).toBeLessThan(Number.parseFloat(slow) / 2);
       expect(fast).toBe(`${reportOf(join(folder, "headroom-ui-2.pftrace")).steps.p50_ms.toFixed(2)} ms a step`);
-      expect(await visit.page.locator("section[aria-labelledby=step]").innerText()).toContain("since headroom-ui-1.pftrace");
+      expect(await visit.page.locator("section[aria-labelledby=step]").innerText()).toContain(
+        "since headroom-ui-1.pftrace",
+      );
 
       await visit.page.getByRole("link", { name: "What changed" }).click();
       await visit.settle();

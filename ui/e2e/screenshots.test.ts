@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { differenceOf, excessOf } from "./support/difference";
-import { fileOf, isFontThere, launchForPictures, type Picture, PICTURES, startAll, take } from "./support/pictures";
+import { fileOf, isFontThere, launchForPictures, PICTURES, type Picture, startAll, take } from "./support/pictures";
 
 /** Pictures as they are now, of those that differ. */
 const DIFFERENCES = join(__dirname, "differences");
@@ -38,7 +38,9 @@ test.for(PICTURES)("the picture $name", async (picture, { skip }) => {
   const difference = differenceOf(readFileSync(fileOf(picture)), now);
   const excess = excessOf(difference);
   if (excess.length === 0) return;
-  expect.fail(`the page is not as it is kept: ${excess.join("; ")}. See ${show(picture, now, difference.drawn)}. If the page is right: ${renew}`);
+  expect.fail(
+    `the page is not as it is kept: ${excess.join("; ")}. See ${show(picture, now, difference.drawn)}. If the page is right: ${renew}`,
+  );
 });
 
 /** Styles that the page's content policy has no word about. */
@@ -50,7 +52,11 @@ const styled = (text: string) => (page: Page) =>
   }, text);
 
 /** The first of these is gone. */
-const removed = (selector: string) => (page: Page) => page.locator(selector).first().evaluate((element) => element.remove());
+const removed = (selector: string) => (page: Page) =>
+  page
+    .locator(selector)
+    .first()
+    .evaluate((element) => element.remove());
 
 /** Another text where one stands. */
 const rewritten = (from: string, to: string) => (page: Page) =>
@@ -58,7 +64,9 @@ const rewritten = (from: string, to: string) => (page: Page) =>
     ([before, after]) => {
       const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
       for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
-        if (text.nodeValue === before) return void (text.nodeValue = after);
+        if (text.nodeValue !== before) continue;
+        text.nodeValue = after;
+        return;
       }
       throw new Error(`no text is ${before}`);
     },

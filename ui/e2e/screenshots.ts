@@ -5,7 +5,8 @@ import { fileOf, isFontThere, launchForPictures, PICTURES, startAll, take } from
 
 async function main(names: string[]): Promise<void> {
   const unknown = names.find((name) => !PICTURES.some((picture) => picture.name === name));
-  if (unknown !== undefined) throw new Error(`no picture "${unknown}"; there are: ${PICTURES.map((picture) => picture.name).join(", ")}`);
+  if (unknown !== undefined)
+    throw new Error(`no picture "${unknown}"; there are: ${PICTURES.map((picture) => picture.name).join(", ")}`);
   const meant = PICTURES.filter((picture) => names.length === 0 || names.includes(picture.name));
   const browser = await launchForPictures();
   if (!(await isFontThere(browser))) process.exit(1);

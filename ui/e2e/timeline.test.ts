@@ -39,7 +39,9 @@ async function stretchOf(visit: Visit): Promise<[number, number]> {
 
 /** Another address, as a link or the user gives it. */
 async function goTo(visit: Visit, hash: string): Promise<void> {
-  await visit.page.evaluate((to) => void (location.hash = to), hash);
+  await visit.page.evaluate((to) => {
+    location.hash = to;
+  }, hash);
   await visit.settle();
 }
 
@@ -71,7 +73,12 @@ test("a search begins with its first hit, and the text counts", async () => {
     starts.push((begin + end) / 2);
     return (await box.locator("[aria-live]").innerText()).replace(/ spans.*/, "");
   };
-  expect([await next("Next hit"), await next("Next hit"), await next("Previous hit"), await next("Previous hit")]).toEqual(["1 of 6", "2 of 6", "1 of 6", "6 of 6"]);
+  expect([
+    await next("Next hit"),
+    await next("Next hit"),
+    await next("Previous hit"),
+    await next("Previous hit"),
+  ]).toEqual(["1 of 6", "2 of 6", "1 of 6", "6 of 6"]);
   expect(starts[2]).toBe(starts[0]);
   expect(starts[0]).toBeLessThan(starts[1] as number);
   expect(starts[3]).toBeGreaterThan(starts[1] as number);
@@ -81,14 +88,19 @@ test("a search begins with its first hit, and the text counts", async () => {
 test("each change that can be forecast below has all its values", async () => {
   const visit = await open();
   const choice = visit.page.getByRole("combobox", { name: "Forecast below" });
-  const changes = await choice.locator("option").evaluateAll((options) => options.map((option) => (option as HTMLOptionElement).value).filter((value) => value !== ""));
+  const changes = await choice
+    .locator("option")
+    .evaluateAll((options) =>
+      options.map((option) => (option as HTMLOptionElement).value).filter((value) => value !== ""),
+    );
   expect(changes.length).toBeGreaterThan(10);
   let drawn = 0;
   for (const change of changes) {
     await choice.selectOption(change);
     await visit.settle();
     drawn += await visit.page.getByRole("heading", { name: "Forecast", exact: false }).count();
-    for (const error of await visit.page.getByRole("alert").allInnerTexts()) expect(error, change).not.toMatch(/must be given|needs/);
+    for (const error of await visit.page.getByRole("alert").allInnerTexts())
+      expect(error, change).not.toMatch(/must be given|needs/);
   }
   expect(drawn).toBeGreaterThan(changes.length / 3);
   await visit.close();
@@ -126,13 +138,25 @@ test("a pointer that moves paints nothing, and is told what is under it", async 
   });
   expect(paints).toBe(0);
   expect(told.size).toBeGreaterThan(2);
-  expect(await paintsOf(visit, () => visit.page.getByRole("combobox", { name: "Go to" }).selectOption("-1").then(() => {}))).toBeGreaterThan(0);
+  expect(
+    await paintsOf(visit, () =>
+      visit.page
+        .getByRole("combobox", { name: "Go to" })
+        .selectOption("-1")
+        .then(() => {}),
+    ),
+  ).toBeGreaterThan(0);
   await visit.close();
 });
 
 test("its rules change no other view", async () => {
   const visit = await Visit.open(browser, `${ui.link}#roofline`);
-  expect(await visit.page.locator("dl.facts").first().evaluate((facts) => getComputedStyle(facts).display)).toBe("grid");
+  expect(
+    await visit.page
+      .locator("dl.facts")
+      .first()
+      .evaluate((facts) => getComputedStyle(facts).display),
+  ).toBe("grid");
   await visit.close();
 });
 
@@ -206,7 +230,9 @@ test("a stretch is measured without a pointer, and let go", async () => {
 
 test("each finding's link leads to events", async () => {
   const visit = await Visit.open(browser, ui.link);
-  const links = await visit.page.locator('main a[href*="find="]').evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+  const links = await visit.page
+    .locator('main a[href*="find="]')
+    .evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
   expect(links.length).toBeGreaterThan(2);
   for (const link of links) {
     await goTo(visit, link);

@@ -65,7 +65,11 @@ export function App() {
         <RunButton state={run} />
         <nav aria-label="Views">
           {VIEWS.map((view) => (
-            <a key={view.id} href={writeState(withView(state, view.id))} aria-current={view === shown ? "page" : undefined}>
+            <a
+              key={view.id}
+              href={writeState(withView(state, view.id))}
+              aria-current={view === shown ? "page" : undefined}
+            >
               {view.title}
             </a>
           ))}

@@ -24,7 +24,12 @@ export interface Difference {
 /** @param threshold  as pixelmatch has it */
 function differing(one: PNG, other: PNG, threshold: number): { mask: PNG; count: number } {
   const mask = new PNG({ width: one.width, height: one.height });
-  const count = pixelmatch(one.data, other.data, mask.data, one.width, one.height, { threshold, diffMask: true, diffColor: [255, 0, 0], aaColor: [255, 255, 0] });
+  const count = pixelmatch(one.data, other.data, mask.data, one.width, one.height, {
+    threshold,
+    diffMask: true,
+    diffColor: [255, 0, 0],
+    aaColor: [255, 255, 0],
+  });
   return { mask, count };
 }
 
@@ -50,7 +55,8 @@ function mostInPatch(mask: PNG): number {
 /** Of two pictures in PNG. */
 export function differenceOf(kept: Buffer, now: Buffer): Difference {
   const [one, other] = [PNG.sync.read(kept), PNG.sync.read(now)];
-  if (one.width !== other.width || one.height !== other.height) return { strong: 1, strongInPatch: 1, weakInPatch: 1, drawn: null };
+  if (one.width !== other.width || one.height !== other.height)
+    return { strong: 1, strongInPatch: 1, weakInPatch: 1, drawn: null };
   const strong = differing(one, other, STRONG);
   const drawn = new PNG({ width: one.width, height: one.height });
   pixelmatch(one.data, other.data, drawn.data, one.width, one.height, { threshold: STRONG });

@@ -44,12 +44,56 @@ function eventsOf(name: string, at: number, correlation: number): Event[] {
   const args = { correlation, "External id": correlation };
   return [
     { ph: "X", cat: "user_annotation", name, pid: 1, tid: 1, ts: at, dur: 90 },
-    { ph: "X", cat: "python_function", name: `${name}.py(3): ${name}`, pid: 1, tid: 1, ts: at + 5, dur: 80, args: { "Python id": correlation } },
-    { ph: "X", cat: "cpu_op", name: `aten::${name}`, pid: 1, tid: 1, ts: at + 10, dur: 60, args: { ...args, "Input Dims": [name], "Call stack": name } },
+    {
+      ph: "X",
+      cat: "python_function",
+      name: `${name}.py(3): ${name}`,
+      pid: 1,
+      tid: 1,
+      ts: at + 5,
+      dur: 80,
+      args: { "Python id": correlation },
+    },
+    {
+      ph: "X",
+      cat: "cpu_op",
+      name: `aten::${name}`,
+      pid: 1,
+      tid: 1,
+      ts: at + 10,
+      dur: 60,
+      args: { ...args, "Input Dims": [name], "Call stack": name },
+    },
     { ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts: at + 20, dur: 10, args },
-    { ph: "X", cat: "kernel", name, pid: 0, tid: 7, ts: at + 40, dur: 40, args: { ...args, stream: 7, device: 0, grid: [name], block: [1, 1, 1] } },
-    { ph: "X", cat: "gpu_memcpy", name: `Memcpy HtoD ${name}`, pid: 0, tid: 7, ts: at + 82, dur: 5, args: { ...args, stream: 7, device: 0, bytes: name } },
-    { ph: "i", cat: "cpu_instant_event", name: "[memory]", pid: 1, tid: 1, ts: at + 12, args: { "Total Allocated": 4096 * correlation, Bytes: 4096, "Device Id": 0, "Device Type": 1, Addr: name } },
+    {
+      ph: "X",
+      cat: "kernel",
+      name,
+      pid: 0,
+      tid: 7,
+      ts: at + 40,
+      dur: 40,
+      args: { ...args, stream: 7, device: 0, grid: [name], block: [1, 1, 1] },
+    },
+    {
+      ph: "X",
+      cat: "gpu_memcpy",
+      name: `Memcpy HtoD ${name}`,
+      pid: 0,
+      tid: 7,
+      ts: at + 82,
+      dur: 5,
+      args: { ...args, stream: 7, device: 0, bytes: name },
+    },
+    {
+      ph: "i",
+      cat: "cpu_instant_event",
+      name: "[memory]",
+      pid: 1,
+      tid: 1,
+      ts: at + 12,
+      args: { "Total Allocated": 4096 * correlation, Bytes: 4096, "Device Id": 0, "Device Type": 1, Addr: name },
+    },
     { ph: "M", cat: "", name: "process_name", pid: 1, tid: 1, ts: 0, args: { name, labels: name } },
     { ph: "M", cat: "", name: "thread_name", pid: 1, tid: 1, ts: 0, args: { name } },
   ];
@@ -61,8 +105,18 @@ export function writeHostileTrace(folder: string): string {
   let correlation = 0;
   for (let step = 0; step < 4; ++step) {
     const begin = step * 100 * (NAMES.length + 1);
-    events.push({ ph: "X", cat: "user_annotation", name: `ProfilerStep#${step}`, pid: 1, tid: 1, ts: begin, dur: 100 * (NAMES.length + 1) - 1 });
-    [...NAMES, LONG].forEach((name, index) => events.push(...eventsOf(name, begin + 100 * index + 1, ++correlation)));
+    events.push({
+      ph: "X",
+      cat: "user_annotation",
+      name: `ProfilerStep#${step}`,
+      pid: 1,
+      tid: 1,
+      ts: begin,
+      dur: 100 * (NAMES.length + 1) - 1,
+    });
+    for (const [index, name] of [...NAMES, LONG].entries()) {
+      events.push(...eventsOf(name, begin + 100 * index + 1, ++correlation));
+    }
   }
   const trace = {
     schemaVersion: 1,

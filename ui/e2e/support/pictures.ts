@@ -20,8 +20,14 @@ const wide = (view: string): Picture => ({ name: view, address: view, trace: BER
 /** Of the sample trace: views in a wide window, some in a narrow one, some in the dark. */
 export const PICTURES: Picture[] = [
   ...VIEWS.map(wide),
-  ...["overview", "timeline", "tables", "roofline"].map((view) => ({ ...wide(view), name: `${view}-narrow`, size: NARROW })),
-  ...["overview", "timeline", "roofline"].map((view): Picture => ({ ...wide(view), name: `${view}-dark`, colorScheme: "dark" })),
+  ...["overview", "timeline", "tables", "roofline"].map((view) => ({
+    ...wide(view),
+    name: `${view}-narrow`,
+    size: NARROW,
+  })),
+  ...["overview", "timeline", "roofline"].map(
+    (view): Picture => ({ ...wide(view), name: `${view}-dark`, colorScheme: "dark" }),
+  ),
 ];
 
 export const fileOf = (picture: Picture): string => join(ROOT, "docs/images", `ui-${picture.name}.png`);
@@ -39,17 +45,27 @@ export async function isFontThere(browser: Browser): Promise<boolean> {
       context.font = `20px ${font}`;
       return context.measureText("million").width;
     };
-    return widthIn('"DejaVu Sans", monospace') !== widthIn("monospace") && widthIn("system-ui") === widthIn('"DejaVu Sans"');
+    return (
+      widthIn('"DejaVu Sans", monospace') !== widthIn("monospace") && widthIn("system-ui") === widthIn('"DejaVu Sans"')
+    );
   });
   await page.close();
-  if (!isThere) process.stderr.write("!! THE FONT OF THE PICTURES IS MISSING, their tests are SKIPPED: install fonts-dejavu-core\n");
+  if (!isThere)
+    process.stderr.write(
+      "!! THE FONT OF THE PICTURES IS MISSING, their tests are SKIPPED: install fonts-dejavu-core\n",
+    );
   return isThere;
 }
 
 /** As PNG.
  *
  * @param change  what is done to the page before */
-export async function take(browser: Browser, ui: Ui, picture: Picture, change?: (page: Page) => Promise<void>): Promise<Buffer> {
+export async function take(
+  browser: Browser,
+  ui: Ui,
+  picture: Picture,
+  change?: (page: Page) => Promise<void>,
+): Promise<Buffer> {
   const visit = await Visit.open(browser, `${ui.link}#${picture.address}`, {
     viewport: picture.size,
     colorScheme: picture.colorScheme,
@@ -68,9 +84,13 @@ export async function take(browser: Browser, ui: Ui, picture: Picture, change?: 
 }
 
 /** One running page for each trace that pictures are of. */
-export async function startAll(pictures: Picture[]): Promise<{ of: (picture: Picture) => Ui; stop: () => Promise<void> }> {
+export async function startAll(
+  pictures: Picture[],
+): Promise<{ of: (picture: Picture) => Ui; stop: () => Promise<void> }> {
   const traces = [...new Set(pictures.map((picture) => picture.trace))];
-  const pages = new Map(await Promise.all(traces.map(async (trace): Promise<[string, Ui]> => [trace, await startUi(trace)])));
+  const pages = new Map(
+    await Promise.all(traces.map(async (trace): Promise<[string, Ui]> => [trace, await startUi(trace)])),
+  );
   return {
     of: (picture) => pages.get(picture.trace) as Ui,
     stop: async () => void (await Promise.all([...pages.values()].map((ui) => ui.stop()))),

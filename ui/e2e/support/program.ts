@@ -18,7 +18,8 @@ export function headroom(...args: string[]): string {
 }
 
 export const reportOf = (trace: string) => JSON.parse(headroom("report", trace, "--json", "-q", LOCAL));
-export const whatIfOf = (trace: string, ...scenarios: string[]) => JSON.parse(headroom("whatif", trace, ...scenarios, "--json", "-q", LOCAL));
+export const whatIfOf = (trace: string, ...scenarios: string[]) =>
+  JSON.parse(headroom("whatif", trace, ...scenarios, "--json", "-q", LOCAL));
 
 export interface Ui {
   link: string;
@@ -32,7 +33,10 @@ export const startUi = (trace: string): Promise<Ui> => startUiIn(ROOT, trace);
 export async function startUiIn(cwd: string, ...args: string[]): Promise<Ui> {
   const program = spawn(BINARY, ["ui", ...args, LOCAL, "-q"], { cwd, stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<number | null>((done) => program.once("exit", done));
-  const link = await Promise.race([firstLine(program), ended.then((code) => Promise.reject(new Error(`headroom ui ended with ${code}`)))]);
+  const link = await Promise.race([
+    firstLine(program),
+    ended.then((code) => Promise.reject(new Error(`headroom ui ended with ${code}`))),
+  ]);
   const stop = async () => {
     program.kill("SIGTERM");
     const code = await ended;

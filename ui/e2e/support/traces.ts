@@ -24,7 +24,7 @@ const IN_CHECKOUT = {
 const IN_DATA = {
   "an AMD GPU": "public-traces/hta__amd_trace__mi250_minitoy_train_ROCm6_2_kineto.json.gz",
   "a rank of several": "public-traces/hta__trace_filter__sampled_rank-0.json.gz",
-  "inference": "public-traces/tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz",
+  inference: "public-traces/tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz",
 };
 
 export interface Trace {

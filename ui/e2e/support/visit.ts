@@ -79,7 +79,9 @@ export class Visit {
 
   /** Opens a view by its link. */
   async show(view: string): Promise<void> {
-    await this.links().filter({ hasText: exactly(view) }).click();
+    await this.links()
+      .filter({ hasText: exactly(view) })
+      .click();
     await this.settle();
   }
 
@@ -90,7 +92,10 @@ export class Visit {
 
   /** By how many pixels the page is wider than the window, once drawings have had time to follow it. */
   async overflow(): Promise<number> {
-    const now = () => this.page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
+    const now = () =>
+      this.page.evaluate(() =>
+        Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth),
+      );
     for (let tries = 0; tries < 10 && (await now()) > 0; ++tries) await this.page.waitForTimeout(50);
     return now();
   }
@@ -98,7 +103,8 @@ export class Visit {
   private asked(url: string): void {
     ++this.pending;
     this.requests.push(url);
-    if (!url.startsWith("data:") && new URL(url).origin !== new URL(this.address).origin) this.blame(`asks elsewhere: ${url}`);
+    if (!url.startsWith("data:") && new URL(url).origin !== new URL(this.address).origin)
+      this.blame(`asks elsewhere: ${url}`);
   }
 
   private failed(url: string, why: string): void {

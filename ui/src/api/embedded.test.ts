@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { answerIn, answersOf } from "./embedded";
 
-const ANSWERS = answersOf('{"report": {"steps": 3}, "whatif?scenario=a%2Bb": [], "name": "\\u003c/script>", "predict": {"schema": "headroom.error/1", "error": "no steps"}}');
+const ANSWERS = answersOf(
+  '{"report": {"steps": 3}, "whatif?scenario=a%2Bb": [], "name": "\\u003c/script>", "predict": {"schema": "headroom.error/1", "error": "no steps"}}',
+);
 
 test("what was asked when the file was written has its answer", () => {
   expect(answerIn(ANSWERS, "report")).toEqual({ steps: 3 });
@@ -10,7 +12,8 @@ test("what was asked when the file was written has its answer", () => {
 });
 
 test("anything else needs a server", () => {
-  for (const path of ["whatif", "reports", "constructor", "__proto__", ""]) expect(() => answerIn(ANSWERS, path)).toThrow("headroom ui TRACE");
+  for (const path of ["whatif", "reports", "constructor", "__proto__", ""])
+    expect(() => answerIn(ANSWERS, path)).toThrow("headroom ui TRACE");
 });
 
 test("a question that failed fails again", () => {

@@ -7,7 +7,9 @@ export function answersOf(text: string): Answers {
 }
 
 export function needsServer(): never {
-  throw new Error("This page is a file and knows no more than was asked when it was written. To ask this: headroom ui TRACE");
+  throw new Error(
+    "This page is a file and knows no more than was asked when it was written. To ask this: headroom ui TRACE",
+  );
 }
 
 /** Fails for what the file does not know, and as the question failed when it was asked. */

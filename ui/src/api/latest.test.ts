@@ -31,7 +31,9 @@ test("what came meanwhile is skipped, but for the last", async () => {
 test("a failure is told, and the next question asked", async () => {
   const told: string[] = [];
   const { waiting, ask } = slow();
-  const latest = new Latest(ask, (question: string, answer: string | null, error) => told.push(`${question}=${answer}${error}`));
+  const latest = new Latest(ask, (question: string, answer: string | null, error) =>
+    told.push(`${question}=${answer}${error}`),
+  );
   latest.request("a");
   latest.request("b");
   waiting[0]?.reject(new Error("no"));

@@ -64,7 +64,14 @@ export interface RegionRow {
   gpu_ms: number | null;
 }
 
-export type MemoryKind = "before_recording" | "optimizer_state" | "gradient" | "activation" | "input" | "temporary" | "other";
+export type MemoryKind =
+  | "before_recording"
+  | "optimizer_state"
+  | "gradient"
+  | "activation"
+  | "input"
+  | "temporary"
+  | "other";
 
 export interface MemoryHolder {
   operator: string | null;

@@ -72,7 +72,14 @@ export interface NameTotal {
 export interface Range {
   from_ns: number;
   to_ns: number;
-  streams: { track: number; busy_ns: number; idle_for_host_ns: number; idle_for_others_ns: number; idle_unknown_ns: number; idle_others_work_ns: number }[];
+  streams: {
+    track: number;
+    busy_ns: number;
+    idle_for_host_ns: number;
+    idle_for_others_ns: number;
+    idle_unknown_ns: number;
+    idle_others_work_ns: number;
+  }[];
   gpu: NameTotal[];
   host: NameTotal[];
 }
@@ -84,7 +91,12 @@ export const fetchTimeline = (scenario: string, signal?: AbortSignal): Promise<T
   ask(scenario === "" ? "timeline" : `timeline?${ofScenario(scenario)}`, signal);
 
 /** null: a page that is a file holds nothing as fine. */
-export async function fetchTile(scenario: string, level: number, index: number, tracks: number[]): Promise<ArrayBuffer | null> {
+export async function fetchTile(
+  scenario: string,
+  level: number,
+  index: number,
+  tracks: number[],
+): Promise<ArrayBuffer | null> {
   const path = `timeline/tile?level=${level}&index=${index}`;
   const kept = embeddedAnswers();
   if (kept !== null) return bytesIn(kept, path);

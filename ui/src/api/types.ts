@@ -46,7 +46,11 @@ export interface HealthIssue {
 
 export interface Report extends ReportTables {
   schema: string;
-  inputs: { path: string; events: number; devices: { id: number; name: string | null; memory_bytes: number | null }[] }[];
+  inputs: {
+    path: string;
+    events: number;
+    devices: { id: number; name: string | null; memory_bytes: number | null }[];
+  }[];
   health: { grade: string; issues: HealthIssue[] };
   steps: {
     source: string;
@@ -74,7 +78,13 @@ export interface OpenTrace {
 export interface BatchCurve {
   recorded_samples: number;
   knee_samples: number | null;
-  points: { samples: number; step_ms: number; samples_per_s: number; memory_delta_bytes: number | null; too_large: boolean }[];
+  points: {
+    samples: number;
+    step_ms: number;
+    samples_per_s: number;
+    memory_delta_bytes: number | null;
+    too_large: boolean;
+  }[];
 }
 
 export interface Forecast {

@@ -32,7 +32,8 @@ export function useAnswer<T>(path: string | null, keepsLast = false): Answered<T
   const latest = useRef<Latest<string, T> | null>(null);
   latest.current ??= new Latest<string, T>(
     (question) => ask<T>(question),
-    (question, answer, error) => setState((before) => ({ path: question, answer: error === "" ? answer : before.answer, error })),
+    (question, answer, error) =>
+      setState((before) => ({ path: question, answer: error === "" ? answer : before.answer, error })),
   );
   useEffect(() => {
     if (path === null) {

@@ -14,14 +14,20 @@ export interface KnownState extends StateOfFiles {
 
 const INTERVAL_MS = 2000;
 
-const isSame = (a: KnownState, b: KnownState) => a.generation === b.generation && a.problem === b.problem && a.can_run === b.can_run && a.isGone === b.isGone;
+const isSame = (a: KnownState, b: KnownState) =>
+  a.generation === b.generation && a.problem === b.problem && a.can_run === b.can_run && a.isGone === b.isGone;
 
 const isOlder = (a: KnownState, b: KnownState) => (a.generation ?? 0) < (b.generation ?? 0);
 
 /** Whether the traces were written anew, asked while somebody looks, and whenever `look` is called. A page that is a file never
  * changes. */
 export function useStateOfFiles(): KnownState & { look: () => void } {
-  const [state, setState] = useState<KnownState>({ generation: embeddedAnswers() === null ? null : 0, problem: null, can_run: false, isGone: false });
+  const [state, setState] = useState<KnownState>({
+    generation: embeddedAnswers() === null ? null : 0,
+    problem: null,
+    can_run: false,
+    isGone: false,
+  });
   const look = useCallback(() => {
     ask<StateOfFiles>("state", undefined, null).then(
       ({ generation, problem, can_run }) =>
@@ -31,7 +37,10 @@ export function useStateOfFiles(): KnownState & { look: () => void } {
           return isSame(before, next) ? before : next;
         }),
       // The page's own first question waits for the generation.
-      () => setState((before) => (before.isGone ? before : { ...before, generation: before.generation ?? 0, isGone: true })),
+      () =>
+        setState((before) =>
+          before.isGone ? before : { ...before, generation: before.generation ?? 0, isGone: true },
+        ),
     );
   }, []);
   useEffect(() => {

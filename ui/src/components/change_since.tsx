@@ -1,5 +1,5 @@
-import { useAnswer } from "../api/use_answer";
 import type { OpenTrace } from "../api/types";
+import { useAnswer } from "../api/use_answer";
 import { formatMs, formatSpeedup } from "../format";
 import { type ComparedReport, stepsOf } from "../model/compare";
 import { writeState } from "../model/url_state";
@@ -20,7 +20,8 @@ export function ChangeSince({ report }: { report: ComparedReport }) {
           <strong>
             {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
           </strong>{" "}
-          a step since {before.path}, <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
+          a step since {before.path},{" "}
+          <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
           {steps.corrected && <span class="dim"> less the profiler's cost</span>}.{" "}
         </>
       )}

@@ -1,7 +1,19 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomy, roomyLog, stacked, thinned } from "../model/chart";
+import {
+  alignedOf,
+  type ChartPoint,
+  type ChartSeries,
+  type Columns,
+  drawable,
+  logTicks,
+  nearestOf,
+  roomy,
+  roomyLog,
+  stacked,
+  thinned,
+} from "../model/chart";
 import { useDark } from "./use_dark";
 import "./chart.css";
 import "./palette.css";
@@ -59,7 +71,11 @@ function rangeOf(axis: ChartAxis, side: "x" | "y"): uPlot.Scale.Range {
   };
 }
 
-function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement): { options: uPlot.Options; data: uPlot.AlignedData } {
+function optionsOf(
+  props: ChartProps,
+  drawn: ChartPoint[][],
+  host: HTMLElement,
+): { options: uPlot.Options; data: uPlot.AlignedData } {
   const columns = alignedOf(drawn);
   const text = colorOf(host, "--text");
   const line = colorOf(host, "--line");
@@ -81,7 +97,14 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
     if (series.kind === "area") {
       const color = colors[index] ?? text;
       const fill = faint(color, 0.55);
-      all.push({ label: series.label, stroke: color, width: 1, spanGaps: true, points: { show: false }, ...(below === null && { fill, fillTo: 0 }) });
+      all.push({
+        label: series.label,
+        stroke: color,
+        width: 1,
+        spanGaps: true,
+        points: { show: false },
+        ...(below === null && { fill, fillTo: 0 }),
+      });
       if (below !== null) bands.push({ series: [all.length - 1, below], fill });
       below = all.length - 1;
       data.push(tops[index] ?? []);
@@ -113,14 +136,26 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       stroke: text,
       grid: rule,
       ticks: rule,
-      ...(axis.log && { filter: every, splits: (_plot: uPlot, _axis: number, low: number, high: number) => axis.ticks ?? logTicks(low, high) }),
+      ...(axis.log && {
+        filter: every,
+        splits: (_plot: uPlot, _axis: number, low: number, high: number) => axis.ticks ?? logTicks(low, high),
+      }),
       values: (plot, splits) => {
         const texts = splits.map((value) => (value === null ? "" : (axis.tick ?? axis.format)(value)));
-        return side === "x" ? roomy(texts, splits.map((value) => plot.valToPos(value, "x")), LETTER_PX) : texts;
+        return side === "x"
+          ? roomy(
+              texts,
+              splits.map((value) => plot.valToPos(value, "x")),
+              LETTER_PX,
+            )
+          : texts;
       },
       ...(side === "x"
         ? { label: axis.label, labelFont: font, labelSize: 18, size: 32, space: 55 }
-        : { space: 24, size: (_plot, values) => 20 + LETTER_PX * Math.max(2, ...(values ?? []).map((value) => value.length)) }),
+        : {
+            space: 24,
+            size: (_plot, values) => 20 + LETTER_PX * Math.max(2, ...(values ?? []).map((value) => value.length)),
+          }),
     };
   };
   const drawPoints = (plot: uPlot) => {
@@ -129,7 +164,13 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       if (series.kind !== "points") return;
       for (const point of drawn[index] ?? []) {
         plot.ctx.beginPath();
-        plot.ctx.arc(plot.valToPos(point.x, "x", true), plot.valToPos(point.y, "y", true), (point.radius ?? POINT_PX) * scale, 0, 2 * Math.PI);
+        plot.ctx.arc(
+          plot.valToPos(point.x, "x", true),
+          plot.valToPos(point.y, "y", true),
+          (point.radius ?? POINT_PX) * scale,
+          0,
+          2 * Math.PI,
+        );
         plot.ctx.fillStyle = colors[index] ?? text;
         plot.ctx.globalAlpha = 0.55;
         plot.ctx.fill();
@@ -184,24 +225,36 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
 }
 
 /** The point that the pointer is on; else, where the chart has lines alone, what all of them have at the pointer's x. */
-function tipOf(plot: uPlot, props: ChartProps, drawn: ChartPoint[][], columns: Columns): { tip: Tip; point: ChartPoint | null } | null {
+function tipOf(
+  plot: uPlot,
+  props: ChartProps,
+  drawn: ChartPoint[][],
+  columns: Columns,
+): { tip: Tip; point: ChartPoint | null } | null {
   const { left = -1, top = -1, idx } = plot.cursor;
   if (left < 0) return null;
   const yText = (series: ChartSeries, point: ChartPoint) => {
     const format = series.format ?? props.y.format;
-    const band = point.low === undefined || point.high === undefined ? "" : ` (${format(point.low)} to ${format(point.high)})`;
+    const band =
+      point.low === undefined || point.high === undefined ? "" : ` (${format(point.low)} to ${format(point.high)})`;
     return `${format(point.y)}${band}`;
   };
   const candidates = props.series.flatMap((series, index) =>
     series.kind === "points" ? (drawn[index] ?? []).map((point) => ({ series, point })) : [],
   );
   if (candidates.length > 0) {
-    const spots = candidates.map(({ point }) => ({ left: plot.valToPos(point.x, "x"), top: plot.valToPos(point.y, "y") }));
+    const spots = candidates.map(({ point }) => ({
+      left: plot.valToPos(point.x, "x"),
+      top: plot.valToPos(point.y, "y"),
+    }));
     const meant = nearestOf(spots, left, top, REACH_PX);
     const found = candidates[meant];
     const spot = spots[meant];
     if (found === undefined || spot === undefined) return null;
-    const lines = [`${props.x.label}: ${props.x.format(found.point.x)}`, `${props.y.label}: ${yText(found.series, found.point)}`];
+    const lines = [
+      `${props.x.label}: ${props.x.format(found.point.x)}`,
+      `${props.y.label}: ${yText(found.series, found.point)}`,
+    ];
     return { tip: { ...spot, title: found.point.name ?? found.series.label, lines }, point: found.point };
   }
   if (idx == null) return null;
@@ -210,13 +263,21 @@ function tipOf(plot: uPlot, props: ChartProps, drawn: ChartPoint[][], columns: C
     return point ? [`${point.name ?? series.label}: ${yText(series, point)}`] : [];
   });
   const x = columns.xs[idx] ?? 0;
-  return { tip: { left: plot.valToPos(x, "x"), top, title: `${props.x.label}: ${props.x.format(x)}`, lines }, point: null };
+  return {
+    tip: { left: plot.valToPos(x, "x"), top, title: `${props.x.label}: ${props.x.format(x)}`, lines },
+    point: null,
+  };
 }
 
 function Numbers({ series, x, y, columns }: ChartProps & { columns: Columns }) {
   const [open, setOpen] = useState(false);
   const named = columns.at.some((column) => column.some((point) => point?.name !== undefined));
-  const rows = open ? thinned(columns.xs.map((_, row) => row), TABLE_ROWS) : [];
+  const rows = open
+    ? thinned(
+        columns.xs.map((_, row) => row),
+        TABLE_ROWS,
+      )
+    : [];
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The numbers</summary>
@@ -242,7 +303,9 @@ function Numbers({ series, x, y, columns }: ChartProps & { columns: Columns }) {
             <tbody>
               {rows.map((row) => (
                 <tr key={row}>
-                  {named && <td>{columns.at.map((column) => column[row]?.name).find((name) => name !== undefined) ?? ""}</td>}
+                  {named && (
+                    <td>{columns.at.map((column) => column[row]?.name).find((name) => name !== undefined) ?? ""}</td>
+                  )}
                   <td>{x.format(columns.xs[row] ?? 0)}</td>
                   {series.map((one, index) => {
                     const point = columns.at[index]?.[row];
@@ -283,7 +346,9 @@ export function Chart(props: ChartProps) {
       if (point) latest.current.onPick?.(point);
     };
     plot.over.addEventListener("click", pick);
-    const observer = new ResizeObserver(() => plot.setSize({ width: Math.max(1, element.clientWidth), height: options.height }));
+    const observer = new ResizeObserver(() =>
+      plot.setSize({ width: Math.max(1, element.clientWidth), height: options.height }),
+    );
     observer.observe(element);
     return () => {
       observer.disconnect();
@@ -298,7 +363,8 @@ export function Chart(props: ChartProps) {
         <ul class="chart-legend" aria-hidden="true">
           {series.map((one, index) => {
             const color = `var(${colorNameOf(one, index)})`;
-            const style = one.kind === undefined || one.kind === "line" ? { borderTopColor: color } : { background: color };
+            const style =
+              one.kind === undefined || one.kind === "line" ? { borderTopColor: color } : { background: color };
             return (
               <li key={one.label}>
                 <span class={`chart-swatch ${one.kind ?? "line"} ${one.dashed ? "dashed" : ""}`} style={style} />

@@ -28,7 +28,13 @@ function LongName({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   if (text.length <= LONG) return <span class="long-name">{text}</span>;
   return (
-    <button type="button" class={`long-name ${open ? "" : "short"}`} title={text} aria-expanded={open} onClick={() => setOpen(!open)}>
+    <button
+      type="button"
+      class={`long-name ${open ? "" : "short"}`}
+      title={text}
+      aria-expanded={open}
+      onClick={() => setOpen(!open)}
+    >
       {text}
     </button>
   );
@@ -38,7 +44,7 @@ function Value<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   const value = column.cell(row);
   if (value === null) return <span class="unknown">–</span>;
   if (column.draw !== undefined) return <>{column.draw(row)}</>;
-  if (typeof value === "string") return column.kind === "name" ? <LongName text={value} /> : <>{value}</>;
+  if (typeof value === "string") return column.kind === "name" ? <LongName text={value} /> : value;
   const text = (column.format ?? formatCount)(value, row);
   if (column.kind !== "share") return <>{text}</>;
   return (
@@ -77,11 +83,17 @@ export function DataTable<Row extends object>({
   limit?: number;
 }) {
   const [most, setMost] = useState(limit);
-  const traits = useMemo(() => new Map(columns.map((column) => [column.key, traitOf(rows, column.cell, column.varies === true)])), [columns, rows]);
+  const traits = useMemo(
+    () => new Map(columns.map((column) => [column.key, traitOf(rows, column.cell, column.varies === true)])),
+    [columns, rows],
+  );
   const known = columns.filter((column) => traits.get(column.key)?.isWorthIt);
   const isNumber = (column: Column<Row>) => traits.get(column.key)?.isNumber === true;
   const by = known.find((column) => column.key === order.by);
-  const ordered = useMemo(() => (by === undefined ? rows : sorted(rows, by.cell, order.ascending)), [rows, by, order.ascending]);
+  const ordered = useMemo(
+    () => (by === undefined ? rows : sorted(rows, by.cell, order.ascending)),
+    [rows, by, order.ascending],
+  );
   const shown = ordered.slice(0, most);
   const sortBy = (column: Column<Row>) =>
     onOrder({ by: column.key, ascending: column === by ? !order.ascending : !isNumber(column) });
@@ -122,7 +134,9 @@ export function DataTable<Row extends object>({
       {shown.length < rows.length && (
         <p>
           <button type="button" onClick={() => setMost(most + PORTION)}>
-            {rows.length - most <= PORTION ? `Show all ${formatCount(rows.length)} rows` : `Show ${formatCount(PORTION)} more of ${formatCount(rows.length)} rows`}
+            {rows.length - most <= PORTION
+              ? `Show all ${formatCount(rows.length)} rows`
+              : `Show ${formatCount(PORTION)} more of ${formatCount(rows.length)} rows`}
           </button>
         </p>
       )}

@@ -9,11 +9,22 @@ const HEIGHT_PX = 190;
 /** A metric over the recording and its steps, a line for each of what it is measured of.
  *
  * @param full  what there can be at most; 0: not known */
-export function MetricChart({ name, unit, overTime, full = 0 }: { name: string; unit: string | null; overTime: MetricsOverTime; full?: number }) {
+export function MetricChart({
+  name,
+  unit,
+  overTime,
+  full = 0,
+}: {
+  name: string;
+  unit: string | null;
+  overTime: MetricsOverTime;
+  full?: number;
+}) {
   const metric = overTime.metrics.find((one) => one.name === name && one.unit === unit);
   const series = useMemo(() => (metric === undefined ? [] : seriesOf(metric, overTime)), [metric, overTime]);
   const marks = useMemo(() => marksOf(overTime.steps), [overTime]);
-  if (metric === undefined || series.length === 0) return <p class="dim">Too many metrics were recorded for a curve of each: this is none of those that are kept.</p>;
+  if (metric === undefined || series.length === 0)
+    return <p class="dim">Too many metrics were recorded for a curve of each: this is none of those that are kept.</p>;
   const top = topOf(metric, full);
   const note = noteOf(metric, series);
   return (
@@ -21,8 +32,18 @@ export function MetricChart({ name, unit, overTime, full = 0 }: { name: string; 
       <Chart
         label={`${name} over the recording.`}
         series={series}
-        x={{ label: "time since the trace began", format: formatMs, min: overTime.begin_ms, max: overTime.begin_ms + overTime.length_ms }}
-        y={{ label: name, format: (value) => formatQuantity(value, unit), ...(isNeverNegative(metric) && { min: 0 }), ...(top !== undefined && { max: top }) }}
+        x={{
+          label: "time since the trace began",
+          format: formatMs,
+          min: overTime.begin_ms,
+          max: overTime.begin_ms + overTime.length_ms,
+        }}
+        y={{
+          label: name,
+          format: (value) => formatQuantity(value, unit),
+          ...(isNeverNegative(metric) && { min: 0 }),
+          ...(top !== undefined && { max: top }),
+        }}
         marks={marks}
         height={HEIGHT_PX}
       />

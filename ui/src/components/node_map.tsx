@@ -1,7 +1,16 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../format";
 import { firstChoice, nodeAt, shortName, type TreeNode } from "../model/hierarchy";
-import { type Box, boxesOf, colorIndexOf, heightOf, HEADER_PX, type MapShape, neighbourOf, ROW_PX } from "../model/map_layout";
+import {
+  type Box,
+  boxesOf,
+  colorIndexOf,
+  HEADER_PX,
+  heightOf,
+  type MapShape,
+  neighbourOf,
+  ROW_PX,
+} from "../model/map_layout";
 import "./node_map.css";
 import "./palette.css";
 import { useWidth } from "./use_width";
@@ -66,7 +75,8 @@ export function NodeMap({
   const boxes = useMemo(() => (width === 0 ? [] : boxesOf(top, shape, width, TREEMAP_PX)), [top, shape, width]);
   const height = heightOf(boxes);
   const said = pointed ?? top;
-  const saidOf = (node: TreeNode) => `${node.path.join(" › ") || node.name}: ${format(node.value)}, ${formatPercent((100 * node.value) / root.value)} of ${root.name.toLowerCase()}`;
+  const saidOf = (node: TreeNode) =>
+    `${node.path.join(" › ") || node.name}: ${format(node.value)}, ${formatPercent((100 * node.value) / root.value)} of ${root.name.toLowerCase()}`;
 
   const zoomTo = (path: string[]) => {
     setActive(0);
@@ -90,7 +100,15 @@ export function NodeMap({
     <div class="node-map">
       <Crumbs root={root} path={top.path} onZoom={zoomTo} />
       <div ref={host}>
-        <svg width={width} height={height} role="tree" aria-label={`${label}. Arrow keys move, Enter goes in, Escape out.`} onKeyDown={onKeyDown} onMouseLeave={() => setPointed(null)}>
+        <svg
+          width={width}
+          height={height}
+          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the tree is drawn, so its element is an <svg>
+          role="tree"
+          aria-label={`${label}. Arrow keys move, Enter goes in, Escape out.`}
+          onKeyDown={onKeyDown}
+          onMouseLeave={() => setPointed(null)}
+        >
           {boxes.map((box, index) => {
             const color = box.parent === -1 ? "var(--dim)" : `var(--series-${colorIndexOf(box.node.name, COLORS) + 1})`;
             return (
@@ -114,8 +132,11 @@ export function NodeMap({
                   width={Math.max(1, box.width)}
                   height={box.height}
                   rx="2"
-                  style={{ fill: `color-mix(in srgb, ${color} ${shape === "treemap" && box.node.children.length > 0 ? 14 : 32}%, var(--card))` }}
+                  style={{
+                    fill: `color-mix(in srgb, ${color} ${shape === "treemap" && box.node.children.length > 0 ? 14 : 32}%, var(--card))`,
+                  }}
                 />
+                {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: an SVG <text> takes no focus */}
                 <text aria-hidden="true" x={box.left + 5} y={box.top + (shape === "icicle" ? ROW_PX / 2 + 4 : 14)}>
                   {labelOf(box)}
                 </text>

@@ -12,7 +12,15 @@ export function Purposes({ label, purposes }: { label: string; purposes: Purpose
         {purposes.map(({ key, color, share }) => {
           const x = from;
           from += share;
-          return <rect key={key} x={`${(100 * x).toFixed(3)}%`} width={`${(100 * share).toFixed(3)}%`} height="22" style={{ fill: `var(${color})` }} />;
+          return (
+            <rect
+              key={key}
+              x={`${(100 * x).toFixed(3)}%`}
+              width={`${(100 * share).toFixed(3)}%`}
+              height="22"
+              style={{ fill: `var(${color})` }}
+            />
+          );
         })}
       </svg>
       <table>

@@ -1,5 +1,19 @@
 /** A value in its range, on a logarithmic scale that several rows share. */
-export function RangeBar({ low, mid, high, least, most, label }: { low: number; mid: number; high: number; least: number; most: number; label: string }) {
+export function RangeBar({
+  low,
+  mid,
+  high,
+  least,
+  most,
+  label,
+}: {
+  low: number;
+  mid: number;
+  high: number;
+  least: number;
+  most: number;
+  label: string;
+}) {
   const span = Math.log(most / least) || 1;
   const at = (value: number) => 1 + 98 * Math.min(1, Math.max(0, Math.log(value / least) / span));
   const percent = (value: number) => `${at(value).toFixed(2)}%`;

@@ -9,7 +9,13 @@ export function RunButton({ state }: { state: RunState }) {
   if (run === null) return null;
   const isBusy = run.phase !== "idle";
   return (
-    <button type="button" class="run-button" title={run.command} aria-disabled={isBusy} onClick={() => !isBusy && begin()}>
+    <button
+      type="button"
+      class="run-button"
+      title={run.command}
+      aria-disabled={isBusy}
+      onClick={() => !isBusy && begin()}
+    >
       {isBusy ? "Recording …" : "Record again"}
     </button>
   );
@@ -42,13 +48,18 @@ export function RunPanel({ state }: { state: RunState }) {
         </p>
       )}
       {/* Never hidden: what is said where nothing was shown would not be read out. */}
-      <section class={told === null ? "run-panel-silent" : isOpen ? "card run-panel" : "run-panel dim"} aria-label={told === null ? undefined : "Recording"}>
+      <section
+        class={told === null ? "run-panel-silent" : isOpen ? "card run-panel" : "run-panel dim"}
+        aria-label={told === null ? undefined : "Recording"}
+      >
         <p>
           {/* Read out when it changes, which the time does each second. */}
           <span role="status" class={told?.isBad ? "error" : ""}>
             {told?.text}
           </span>
-          {run !== null && told !== null && !told.isBad && <span class="dim"> {isBusy ? elapsed(run.time_s) : `It took ${elapsed(run.time_s)}.`}</span>}{" "}
+          {run !== null && told !== null && !told.isBad && (
+            <span class="dim"> {isBusy ? elapsed(run.time_s) : `It took ${elapsed(run.time_s)}.`}</span>
+          )}{" "}
           {run?.phase === "running" && (
             <button type="button" title="Ends the program; what it did until then is shown" onClick={stop}>
               Stop

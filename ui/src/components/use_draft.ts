@@ -4,7 +4,10 @@ const SETTLED_MS = 300;
 
 /** What is being set, ahead of the address: a slider moves faster than a browser takes addresses, and each would be a step back in
  * its history. What moves is committed once it stays, all else at once; an address that comes from elsewhere wins. */
-export function useDraft(text: string, commit: (text: string) => void): [string, (text: string, moves?: boolean) => void] {
+export function useDraft(
+  text: string,
+  commit: (text: string) => void,
+): [string, (text: string, moves?: boolean) => void] {
   const [draft, setDraft] = useState(text);
   const committed = useRef(text);
   const latest = useRef(commit);

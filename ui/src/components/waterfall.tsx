@@ -39,7 +39,14 @@ export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
             bar.label,
             formatChange(bar.toMs - bar.fromMs),
             <>
-              <rect class={saves ? "fall-saves" : "fall-costs"} x={percent(from)} y="2" width={percent(Math.abs(bar.toMs - bar.fromMs))} height={HEIGHT - 4} rx="2" />
+              <rect
+                class={saves ? "fall-saves" : "fall-costs"}
+                x={percent(from)}
+                y="2"
+                width={percent(Math.abs(bar.toMs - bar.fromMs))}
+                height={HEIGHT - 4}
+                rx="2"
+              />
               <line class="fall-link" x1={percent(bar.toMs)} x2={percent(bar.toMs)} y1={HEIGHT - 2} y2={HEIGHT + 12} />
             </>,
           );

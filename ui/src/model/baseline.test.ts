@@ -10,12 +10,15 @@ test("a recording without steps is no step", () => {
 });
 
 test("what one should know of the steps is said", () => {
-  expect(notesOf({ corrected_step_ms: 1, steps_note: "nothing marks the steps" }, WHOLE)).toEqual(["Nothing marks the steps."]);
+  expect(notesOf({ corrected_step_ms: 1, steps_note: "nothing marks the steps" }, WHOLE)).toEqual([
+    "Nothing marks the steps.",
+  ]);
   expect(notesOf({ corrected_step_ms: 1, steps_note: null }, STEPS)).toEqual([]);
 });
 
 test("two figures for a step are told apart where they differ", () => {
-  const notes = (replayed: number, median: number | null) => notesOf({ corrected_step_ms: replayed, steps_note: null }, { ...STEPS, corrected_p50_ms: median });
+  const notes = (replayed: number, median: number | null) =>
+    notesOf({ corrected_step_ms: replayed, steps_note: null }, { ...STEPS, corrected_p50_ms: median });
   expect(notes(48.3, 34.49)[0]).toContain("The median step, less the profiler's cost, is 34.49 ms");
   expect(notes(34.49, 48.3)).toHaveLength(1);
   expect(notes(50.49, 49.67)).toEqual([]);

@@ -12,11 +12,14 @@ const APART = 0.05;
 export const isWhole = (steps: Steps): boolean => steps.source === "none";
 
 /** What the figure is: the median step of the report, less the profiler's cost, is another one. */
-export const replayedAs = (steps: Steps): string => (isWhole(steps) ? "replayed without the profiler" : "in the long run, replayed without the profiler");
+export const replayedAs = (steps: Steps): string =>
+  isWhole(steps) ? "replayed without the profiler" : "in the long run, replayed without the profiler";
 
 /** "Now a step takes 12.34 ms in the long run, replayed without the profiler." */
 export function sentenceOf(ms: number, steps: Steps): string {
-  return isWhole(steps) ? `Now the whole recording takes ${formatMs(ms)}, ${replayedAs(steps)}.` : `Now a step takes ${formatMs(ms)} ${replayedAs(steps)}.`;
+  return isWhole(steps)
+    ? `Now the whole recording takes ${formatMs(ms)}, ${replayedAs(steps)}.`
+    : `Now a step takes ${formatMs(ms)} ${replayedAs(steps)}.`;
 }
 
 /** In sentences. */

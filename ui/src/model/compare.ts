@@ -24,7 +24,12 @@ export interface Difference {
 
 const US_PER_MS = 1000;
 
-const deltaOf = (name: string, before: number | null, after: number | null): Difference => ({ name, before, after, delta: (after ?? 0) - (before ?? 0) });
+const deltaOf = (name: string, before: number | null, after: number | null): Difference => ({
+  name,
+  before,
+  after,
+  delta: (after ?? 0) - (before ?? 0),
+});
 
 /** Of the median steps, part by part; null: one of them cannot be split. */
 export function partDifferences(before: ComparedReport, after: ComparedReport): Difference[] | null {
@@ -36,14 +41,16 @@ export function partDifferences(before: ComparedReport, after: ComparedReport): 
 }
 
 /** Whether rows are of a step: where one of the two has none, nothing but shares can be held against each other. */
-export const hasSteps = (before: ComparedReport, after: ComparedReport): boolean => before.steps.count > 0 && after.steps.count > 0;
+export const hasSteps = (before: ComparedReport, after: ComparedReport): boolean =>
+  before.steps.count > 0 && after.steps.count > 0;
 
 /** By name: the trace's total, which counts what is between steps, too, over steps and ranks; or the mean share of the ranks. */
 function valuesOf(report: ComparedReport, rows: TimeRow[], ofStep: boolean): Map<string, number> {
   const values = new Map<string, number>();
   const ranks = Math.max(1, new Set(rows.map((row) => row.rank)).size);
-  const valueOf = (row: TimeRow) => (ofStep ? (row.total_us ?? 0) / US_PER_MS / report.steps.count : (row.share_pct ?? 0));
-  for (const row of rows) values.set(row.name, (values.get(row.name) ?? 0) + valueOf(row) / ranks);
+  const amountOf = (row: TimeRow) =>
+    ofStep ? (row.total_us ?? 0) / US_PER_MS / report.steps.count : (row.share_pct ?? 0);
+  for (const row of rows) values.set(row.name, (values.get(row.name) ?? 0) + amountOf(row) / ranks);
   return values;
 }
 
@@ -60,9 +67,13 @@ export function rowDifferences(before: ComparedReport, after: ComparedReport, ta
 }
 
 /** The median step: less the profiler's cost where both reports tell it, else as recorded. */
-export function stepsOf(before: ComparedReport, after: ComparedReport): { beforeMs: number; afterMs: number; corrected: boolean } | null {
+export function stepsOf(
+  before: ComparedReport,
+  after: ComparedReport,
+): { beforeMs: number; afterMs: number; corrected: boolean } | null {
   const [b, a] = [before.steps, after.steps];
-  if (b.corrected_p50_ms !== null && a.corrected_p50_ms !== null) return { beforeMs: b.corrected_p50_ms, afterMs: a.corrected_p50_ms, corrected: true };
+  if (b.corrected_p50_ms !== null && a.corrected_p50_ms !== null)
+    return { beforeMs: b.corrected_p50_ms, afterMs: a.corrected_p50_ms, corrected: true };
   if (b.p50_ms === null || a.p50_ms === null) return null;
   return { beforeMs: b.p50_ms, afterMs: a.p50_ms, corrected: false };
 }
@@ -70,10 +81,14 @@ export function stepsOf(before: ComparedReport, after: ComparedReport): { before
 /** Why the two may not be comparable: another GPU, another batch. */
 export function doubtsOf(before: ComparedReport, after: ComparedReport): string[] {
   const doubts: string[] = [];
-  const gpu = (report: ComparedReport) => [...new Set(report.inputs.flatMap((input) => input.devices.map((device) => device.name ?? "unknown GPU")))].join(", ");
+  const gpu = (report: ComparedReport) =>
+    [...new Set(report.inputs.flatMap((input) => input.devices.map((device) => device.name ?? "unknown GPU")))].join(
+      ", ",
+    );
   const [one, other] = [gpu(before), gpu(after)];
   if (one !== other) doubts.push(`Another GPU: ${one || "none"}, then ${other || "none"}.`);
   const [batch, later] = [before.throughput?.batch_size ?? null, after.throughput?.batch_size ?? null];
-  if (batch !== null && later !== null && batch !== later) doubts.push(`Another batch: ${batch} samples a step, then ${later}.`);
+  if (batch !== null && later !== null && batch !== later)
+    doubts.push(`Another batch: ${batch} samples a step, then ${later}.`);
   return doubts;
 }

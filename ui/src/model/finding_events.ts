@@ -19,14 +19,19 @@ function ofClass(report: Known, name: string, find?: string): FindingEvents | nu
   const first = kernels[0];
   if (first === undefined) return null;
   if (find !== undefined && kernels.some((kernel) => kernel.name.toLowerCase().includes(find))) return ofAll(find);
-  const longest = kernels.reduce((most, kernel) => ((kernel.total_us ?? 0) > (most.total_us ?? 0) ? kernel : most), first);
+  const longest = kernels.reduce(
+    (most, kernel) => ((kernel.total_us ?? 0) > (most.total_us ?? 0) ? kernel : most),
+    first,
+  );
   return { find: longest.name, title: "The longest of its kernels in the timeline" };
 }
 
 /** By the finding's id; null: the trace has none of them. */
 const EVENTS: Record<string, (report: Known) => FindingEvents | null> = {
-  "late-launches": ({ idle }) => (idle.some((row) => (row.host_wait_ms ?? 0) > 0) ? ofAll("idle: launched too late") : null),
-  "gaps-between-kernels": ({ idle }) => (idle.some((row) => (row.kernel_wait_ms ?? 0) > 0) ? ofAll("idle: waits for other GPU work") : null),
+  "late-launches": ({ idle }) =>
+    idle.some((row) => (row.host_wait_ms ?? 0) > 0) ? ofAll("idle: launched too late") : null,
+  "gaps-between-kernels": ({ idle }) =>
+    idle.some((row) => (row.kernel_wait_ms ?? 0) > 0) ? ofAll("idle: waits for other GPU work") : null,
   "data-wait": () => ofAll("DataLoader"),
   "exposed-communication": (report) => ofClass(report, "communication", "nccl"),
   "exposed-copies": (report) => ofGpuTasks(report, "Memcpy HtoD"),

@@ -3,15 +3,39 @@ import type { PredictedGpu, Prediction } from "../api/forecasts";
 import { bestOf, comparable, doubtsOf, frontOf, type GpuRow, rowsOf, sorted, sortOf } from "./gpus";
 
 const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow> = {}): GpuRow => ({
-  gpu, name: gpu, step_ms: { low: ms * 0.9, mid: ms, high: ms * 1.2 }, speedup: 100 / ms, gpu_memory_bytes: 1e9, energy_joules: 10, energy_error_pct: 20,
-  money, currency: money === null ? null : "USD", memory_bytes: 1e8, fits: true, limited_by: "gpu", extrapolated: false,
-  extrapolated_why: null, why: "", spec: null, recorded: false, option: null, ...more,
+  gpu,
+  name: gpu,
+  step_ms: { low: ms * 0.9, mid: ms, high: ms * 1.2 },
+  speedup: 100 / ms,
+  gpu_memory_bytes: 1e9,
+  energy_joules: 10,
+  energy_error_pct: 20,
+  money,
+  currency: money === null ? null : "USD",
+  memory_bytes: 1e8,
+  fits: true,
+  limited_by: "gpu",
+  extrapolated: false,
+  extrapolated_why: null,
+  why: "",
+  spec: null,
+  recorded: false,
+  option: null,
+  ...more,
 });
 
 const names = (rows: GpuRow[]) => rows.map((one) => one.gpu);
 
 test("nothing beats those of the front", () => {
-  const rows = [row("slow-cheap", 300, 1), row("fast-dear", 100, 4), row("beaten", 310, 2), row("middle", 200, 2), row("too-small", 50, 0.1, { fits: false }), row("no-price", 10, null), row("as-dear", 150, 4)];
+  const rows = [
+    row("slow-cheap", 300, 1),
+    row("fast-dear", 100, 4),
+    row("beaten", 310, 2),
+    row("middle", 200, 2),
+    row("too-small", 50, 0.1, { fits: false }),
+    row("no-price", 10, null),
+    row("as-dear", 150, 4),
+  ];
   expect(names(frontOf(comparable(rows, "money"), "money"))).toEqual(["fast-dear", "middle", "slow-cheap"]);
 });
 
@@ -30,12 +54,20 @@ test("what is not known is last both ways", () => {
 
 test("an address of somebody else's making", () => {
   expect(sortOf("-energy")).toEqual({ key: "energy", descending: true });
-  for (const text of [undefined, "", "-", "constructor", "-__proto__"]) expect(sortOf(text)).toEqual({ key: "step", descending: false });
+  for (const text of [undefined, "", "-", "constructor", "-__proto__"])
+    expect(sortOf(text)).toEqual({ key: "step", descending: false });
 });
 
 test("a reason is told once, with its GPUs", () => {
-  const rows = [row("a", 1, 1, { extrapolated_why: "old; guessed" }), row("b", 1, 1), row("c", 1, 1, { extrapolated_why: "old" })];
-  expect(doubtsOf(rows)).toEqual([{ why: "old", gpus: ["a", "c"] }, { why: "guessed", gpus: ["a"] }]);
+  const rows = [
+    row("a", 1, 1, { extrapolated_why: "old; guessed" }),
+    row("b", 1, 1),
+    row("c", 1, 1, { extrapolated_why: "old" }),
+  ];
+  expect(doubtsOf(rows)).toEqual([
+    { why: "old", gpus: ["a", "c"] },
+    { why: "guessed", gpus: ["a"] },
+  ]);
 });
 
 test("the best of those that may fit", () => {
@@ -47,8 +79,29 @@ test("the best of those that may fit", () => {
 
 test("a row knows its instance and the recorded GPU", () => {
   const { spec: _, recorded: __, option: ___, ...target } = row("L4", 1, 2);
-  const option = { provider: "p", instance: "i", region: "r", gpu: "L4", gpus: 1, instances: 1, price_per_hour: 1, currency: "USD", date: "2026-01", source: "s", money: 2 };
-  const prediction = { schema: "", source_gpu: "L4", baseline: null, targets: [target as PredictedGpu], options: [{ ...option, gpu: "T4" }, option], abstained: [], prices: null, constants: "" } satisfies Prediction;
+  const option = {
+    provider: "p",
+    instance: "i",
+    region: "r",
+    gpu: "L4",
+    gpus: 1,
+    instances: 1,
+    price_per_hour: 1,
+    currency: "USD",
+    date: "2026-01",
+    source: "s",
+    money: 2,
+  };
+  const prediction = {
+    schema: "",
+    source_gpu: "L4",
+    baseline: null,
+    targets: [target as PredictedGpu],
+    options: [{ ...option, gpu: "T4" }, option],
+    abstained: [],
+    prices: null,
+    constants: "",
+  } satisfies Prediction;
   const [only] = rowsOf(prediction, []);
   expect(only?.recorded).toBe(true);
   expect(only?.option).toBe(option);

@@ -77,7 +77,9 @@ export function comparable(rows: GpuRow[], cost: Cost): GpuRow[] {
 export function frontOf(rows: GpuRow[], cost: Cost): GpuRow[] {
   const front: GpuRow[] = [];
   let least = Infinity;
-  const byStep = [...rows].sort((a, b) => a.step_ms.mid - b.step_ms.mid || (costOf(a, cost) ?? 0) - (costOf(b, cost) ?? 0));
+  const byStep = [...rows].sort(
+    (a, b) => a.step_ms.mid - b.step_ms.mid || (costOf(a, cost) ?? 0) - (costOf(b, cost) ?? 0),
+  );
   for (const row of byStep) {
     const value = costOf(row, cost) ?? Infinity;
     if (value >= least) continue;
@@ -91,7 +93,8 @@ export function frontOf(rows: GpuRow[], cost: Cost): GpuRow[] {
 export function doubtsOf(rows: GpuRow[]): { why: string; gpus: string[] }[] {
   const gpus = new Map<string, string[]>();
   for (const row of rows) {
-    for (const why of (row.extrapolated_why ?? "").split("; ").filter((part) => part !== "")) gpus.set(why, [...(gpus.get(why) ?? []), row.gpu]);
+    for (const why of (row.extrapolated_why ?? "").split("; ").filter((part) => part !== ""))
+      gpus.set(why, [...(gpus.get(why) ?? []), row.gpu]);
   }
   return [...gpus].map(([why, names]) => ({ why, gpus: names }));
 }

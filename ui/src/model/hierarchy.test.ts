@@ -1,5 +1,15 @@
 import { expect, test } from "vitest";
-import { firstChoice, isInside, nodeAt, pathOfLayer, pathOfLine, pathOfText, shortName, textOfPath, treeOf } from "./hierarchy";
+import {
+  firstChoice,
+  isInside,
+  nodeAt,
+  pathOfLayer,
+  pathOfLine,
+  pathOfText,
+  shortName,
+  textOfPath,
+  treeOf,
+} from "./hierarchy";
 
 test("layers split at dots, PyTorch's modules by class, lines by folder", () => {
   expect(pathOfLayer({ name: "layer::transformer.h.0.attn" })).toEqual(["transformer", "h", "0", "attn"]);
@@ -25,7 +35,11 @@ test("a node holds what is inside it, and what it does itself is a part", () => 
   expect(TREE.value).toBe(11);
   const b = nodeAt(TREE, ["model", "b"]);
   expect(b.value).toBe(10);
-  expect(b.children.map((child) => [child.name, child.value])).toEqual([["c", 5], ["itself", 3], ["d", 2]]);
+  expect(b.children.map((child) => [child.name, child.value])).toEqual([
+    ["c", 5],
+    ["itself", 3],
+    ["d", 2],
+  ]);
   expect(nodeAt(TREE, ["model"]).children.map((child) => child.name)).toEqual(["b", "a"]);
 });
 
@@ -48,7 +62,10 @@ test("a path goes through the address", () => {
 });
 
 test("repeated layers keep their order", () => {
-  const tree = treeOf([2, 10, 1].map((layer) => ({ path: [`${layer}`], value: layer })), "all");
+  const tree = treeOf(
+    [2, 10, 1].map((layer) => ({ path: [`${layer}`], value: layer })),
+    "all",
+  );
   expect(tree.children.map((child) => child.name)).toEqual(["1", "2", "10"]);
 });
 

@@ -24,7 +24,10 @@ export function pathOfLayer(row: Pick<AttributedRow, "name">): string[] {
     const [, type = "", number] = module;
     return number === undefined ? [type] : [type, type + number];
   }
-  return row.name.replace(/^layer::/, "").split(".").filter((part) => part !== "");
+  return row.name
+    .replace(/^layer::/, "")
+    .split(".")
+    .filter((part) => part !== "");
 }
 
 /** "src/train.py(28): step" by folders, file and function. */
@@ -35,7 +38,10 @@ export function pathOfLine(row: Pick<LineRow, "location">): string[] {
   return [...file.split("/").filter((part) => part !== ""), `${name} (${line})`];
 }
 
-export const pathOfOperator = (row: Pick<AttributedRow, "name" | "family">): string[] => [row.family ?? "other", row.name];
+export const pathOfOperator = (row: Pick<AttributedRow, "name" | "family">): string[] => [
+  row.family ?? "other",
+  row.name,
+];
 
 export const pathOfKernel = (row: Pick<KernelRow, "name" | "class">): string[] => [row.class ?? "other", row.name];
 

@@ -52,7 +52,11 @@ test("the way of a batch has the stations that were recorded", () => {
   const full = report({
     regions: [region("loader.batch", 10, 90), region("loader.index_wait", 10)],
     timings: [timing("dataloader_next", 16), timing("train_batch", 9)],
-    metrics: [metric("setting.loader.workers", 2), metric("setting.loader.prefetch_factor", 2), metric("loader.ready", 0.08)],
+    metrics: [
+      metric("setting.loader.workers", 2),
+      metric("setting.loader.prefetch_factor", 2),
+      metric("loader.ready", 0.08),
+    ],
   });
   expect(stationsOf(full).map((station) => `${station.name}: ${station.value}`)).toEqual([
     "A batch is prepared: 9.00 ms",
@@ -65,7 +69,17 @@ test("the way of a batch has the stations that were recorded", () => {
 });
 
 test("settings in words; what is not known is left out", () => {
-  const loader = { workers: 0, prefetch_factor: null, batch_size: 8, dataset_size: 50000, pin_memory: false, persistent_workers: true, cpus: null, batches: 1, wait_ms: 0 };
+  const loader = {
+    workers: 0,
+    prefetch_factor: null,
+    batch_size: 8,
+    dataset_size: 50000,
+    pin_memory: false,
+    persistent_workers: true,
+    cpus: null,
+    batches: 1,
+    wait_ms: 0,
+  };
   expect(settingsOf(loader).map(({ title, value }) => `${title}: ${value}`)).toEqual([
     "Workers: 0",
     "Batch size: 8",

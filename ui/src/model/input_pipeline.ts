@@ -42,7 +42,8 @@ export function stationsOf(report: Report): Station[] {
   const timing = (name: string) => report.timings.find((row) => row.name === name);
   const workers = metricOf(report, `${SETTING}workers`)?.last;
   const stations: Station[] = [];
-  const add = (name: string, value: string, meaning: string, waits = false) => stations.push({ name, value, meaning, waits });
+  const add = (name: string, value: string, meaning: string, waits = false) =>
+    stations.push({ name, value, meaning, waits });
 
   const batch = region("loader.batch");
   if (batch !== undefined) {
@@ -53,10 +54,15 @@ export function stationsOf(report: Report): Station[] {
   const ready = metricOf(report, "loader.ready");
   if (ready !== undefined) {
     const room = roomOf(report);
-    add("Ready", `${formatNumber(ready.mean)}${room > 0 ? ` of ${formatCount(room)}` : ""}`, "batches in the queue, on average");
+    add(
+      "Ready",
+      `${formatNumber(ready.mean)}${room > 0 ? ` of ${formatCount(room)}` : ""}`,
+      "batches in the queue, on average",
+    );
   }
   const wait = timing("dataloader_next");
-  if (wait !== undefined) add("The loop waits", formatMs(wait.mean_ms), `a step, ${formatPercent(wait.share_pct)} of its time`, true);
+  if (wait !== undefined)
+    add("The loop waits", formatMs(wait.mean_ms), `a step, ${formatPercent(wait.share_pct)} of its time`, true);
   const copy = timing("to_device");
   if (copy !== undefined) add("Copy to GPU", formatMs(copy.mean_ms), "a step, on the host");
   const train = timing("train_batch");

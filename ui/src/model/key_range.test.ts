@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import type { ScenarioKey } from "../api/types";
 import { rangeOf } from "./key_range";
 
-const key = (name: string, kind: ScenarioKey["kind"], otherwise: string | null = null): ScenarioKey => ({ name, kind, choices: null, otherwise });
+const key = (name: string, kind: ScenarioKey["kind"], otherwise: string | null = null): ScenarioKey => ({
+  name,
+  kind,
+  choices: null,
+  otherwise,
+});
 
 test("batches go by what was recorded", () => {
   expect(rangeOf(key("n", "count"), 4)).toEqual({ least: 1, most: 64, log: true, whole: true });

@@ -27,7 +27,12 @@ export const FACTOR: Range = { least: 1, most: 20, log: true, whole: false };
 
 /** Room for twice the cores, for what was recorded and for the best. */
 export function workersRange(loader: Loader, forecast: LoadingForecast): Range {
-  const most = Math.max(8, 2 * forecast.cores, 2 * loader.workers, ...forecast.options.map((option) => workersOf(option) ?? 0));
+  const most = Math.max(
+    8,
+    2 * forecast.cores,
+    2 * loader.workers,
+    ...forecast.options.map((option) => workersOf(option) ?? 0),
+  );
   return { least: 0, most: Math.ceil(most), log: false, whole: true };
 }
 
@@ -68,7 +73,9 @@ export function queryOf(settings: LoadingSettings): Record<string, string> {
 
 /** Stages that a change can name: a comma would end it. */
 export const namableStages = (stages: LoadingStage[]): string[] =>
-  stages.flatMap((stage) => (stage.kind === "stage" && stage.name !== null && !stage.name.includes(",") ? [stage.name] : []));
+  stages.flatMap((stage) =>
+    stage.kind === "stage" && stage.name !== null && !stage.name.includes(",") ? [stage.name] : [],
+  );
 
 /** The change in the command's words; empty: all is as recorded. */
 export function changeOf(settings: LoadingSettings, loader: Loader): string {
@@ -76,7 +83,8 @@ export function changeOf(settings: LoadingSettings, loader: Loader): string {
   const workers = settings.workers ?? loader.workers;
   if (workers !== loader.workers) parts.push(`workers=${workers}`);
   // Without workers nothing is made ahead.
-  if (workers > 0 && settings.prefetch !== null && settings.prefetch !== loader.prefetch_factor) parts.push(`prefetch=${settings.prefetch}`);
+  if (workers > 0 && settings.prefetch !== null && settings.prefetch !== loader.prefetch_factor)
+    parts.push(`prefetch=${settings.prefetch}`);
   if (settings.cached > 0) parts.push(`cached=${settings.cached}%`);
   if (settings.stage !== "" && settings.factor !== 1) parts.push(`stage=${settings.stage}:${settings.factor}`);
   return parts.join(",");
@@ -93,7 +101,12 @@ export function pathOf(loader: number, change: string): string {
 
 /** The same as a command. */
 export function commandOf(trace: string, loader: number, change: string): string {
-  return ["headroom data", quoted(trace), ...(change === "" ? [] : [quoted(change)]), ...(loader === 1 ? [] : [`--loader ${loader}`])].join(" ");
+  return [
+    "headroom data",
+    quoted(trace),
+    ...(change === "" ? [] : [quoted(change)]),
+    ...(loader === 1 ? [] : [`--loader ${loader}`]),
+  ].join(" ");
 }
 
 /** Of a setting that names the workers and batches ahead alone; null: it changes something else, too. */
@@ -124,7 +137,10 @@ export function rowsOf(forecast: LoadingForecast, loader: Loader): OptionRow[] {
     ];
     return { ...option, asked, notes: said.flatMap(([holds, note]) => (holds ? [note] : [])) };
   };
-  return [...forecast.asked.map((option) => row(option, true)), ...forecast.options.map((option) => row(option, false))];
+  return [
+    ...forecast.asked.map((option) => row(option, true)),
+    ...forecast.options.map((option) => row(option, false)),
+  ];
 }
 
 export interface WorkersCurve {
@@ -136,7 +152,12 @@ export interface WorkersCurve {
 }
 
 /** What a second gets done over the number of workers; its band is that of the step, the other way round. */
-export function curveOf(forecast: LoadingForecast, loader: Loader, asked: LoadingOption | null, workers: number): WorkersCurve {
+export function curveOf(
+  forecast: LoadingForecast,
+  loader: Loader,
+  asked: LoadingOption | null,
+  workers: number,
+): WorkersCurve {
   const inSamples = forecast.options.every((option) => option.samples_per_s !== null);
   const point = (option: LoadingOption, x: number): ChartPoint => {
     const { low, mid, high } = option.step_ms;
@@ -153,7 +174,8 @@ export function curveOf(forecast: LoadingForecast, loader: Loader, asked: Loadin
     if (before === undefined || one.y > before.y) best.set(one.x, one);
   }
   // A band around single points would look like one around the line.
-  const only = (setting: string) => tried.filter((one) => one.name === setting).map(({ x, y, name }) => ({ x, y, name: name ?? "", radius: 6 }));
+  const only = (setting: string) =>
+    tried.filter((one) => one.name === setting).map(({ x, y, name }) => ({ x, y, name: name ?? "", radius: 6 }));
   return {
     inSamples,
     line: [...best.values()].sort((a, b) => a.x - b.x),
@@ -176,19 +198,27 @@ export function doubtsOf(loading: Loading): string[] {
     );
   }
   if (forecast !== null && loading.loaders[0]?.workers === 0) {
-    doubts.push("The recorded loop prepares its batches itself: what it costs to hand them from worker to loop is a rough guess. A recording with one worker tells it.");
+    doubts.push(
+      "The recorded loop prepares its batches itself: what it costs to hand them from worker to loop is a rough guess. A recording with one worker tells it.",
+    );
   }
   return doubts;
 }
 
 const BOUNDS: Record<string, string> = {
   none: "Batches are there when the loop asks for them: another loader buys next to nothing.",
-  fetch: "Preparing a batch is mostly waiting for files, a network or a lock: read less, closer or earlier; more workers help as long as the storage gives more to more.",
-  preparation: "Preparing a batch is mostly computing: more workers help while there are cores, then only a cheaper stage or a cache does.",
-  cores: "Workers could compute and have no core: fewer threads, more cores or a cheaper stage; more workers buy little or nothing.",
-  throttled: "Workers could compute, and the quota of their control group takes the cores away: a larger quota, or fewer threads.",
-  transfer: "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True hide them, smaller types on the host make them shorter.",
-  handover: "Batches are ready, but taking them over takes its time: fewer and larger tensors a batch, or pinning in a thread of its own.",
+  fetch:
+    "Preparing a batch is mostly waiting for files, a network or a lock: read less, closer or earlier; more workers help as long as the storage gives more to more.",
+  preparation:
+    "Preparing a batch is mostly computing: more workers help while there are cores, then only a cheaper stage or a cache does.",
+  cores:
+    "Workers could compute and have no core: fewer threads, more cores or a cheaper stage; more workers buy little or nothing.",
+  throttled:
+    "Workers could compute, and the quota of their control group takes the cores away: a larger quota, or fewer threads.",
+  transfer:
+    "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True hide them, smaller types on the host make them shorter.",
+  handover:
+    "Batches are ready, but taking them over takes its time: fewer and larger tensors a batch, or pinning in a thread of its own.",
 };
 
 /** Bounds that a cheaper stage would help with. */

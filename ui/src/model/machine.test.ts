@@ -17,7 +17,14 @@ const metric = (name: string, changes: Partial<MetricRow> = {}): MetricRow => ({
   ...changes,
 });
 
-const METRICS = ["cpu_user_pct", "my.counter", "gpu_memory_used_bytes", "gpu_memory_clock_mhz", "setting.loader.shared_memory_bytes", "free_memory"].map((name) => metric(name));
+const METRICS = [
+  "cpu_user_pct",
+  "my.counter",
+  "gpu_memory_used_bytes",
+  "gpu_memory_clock_mhz",
+  "setting.loader.shared_memory_bytes",
+  "free_memory",
+].map((name) => metric(name));
 
 test("metrics are grouped by what they are of; settings are none", () => {
   expect(groupsOf(METRICS).map((group) => [group.title, group.rows.length])).toEqual([

@@ -22,17 +22,32 @@ function placed(root: TreeNode, shape: MapShape, width: number, height: number):
   // Only leaves count: what a node holds itself is a leaf, too.
   const tree = hierarchy(root).sum((node) => (node.children.length === 0 ? node.value : 0));
   if (shape === "icicle") return partition<TreeNode>().size([width, (tree.height + 1) * ROW_PX])(tree);
-  return treemap<TreeNode>().size([width, height]).paddingTop(HEADER_PX).paddingInner(2).paddingRight(2).paddingBottom(2).paddingLeft(2).round(true)(tree);
+  return treemap<TreeNode>()
+    .size([width, height])
+    .paddingTop(HEADER_PX)
+    .paddingInner(2)
+    .paddingRight(2)
+    .paddingBottom(2)
+    .paddingLeft(2)
+    .round(true)(tree);
 }
 
 /** Parents before their children; what is too small to be seen is left out. */
 export function boxesOf(root: TreeNode, shape: MapShape, width: number, height: number): Box[] {
   const boxes: Box[] = [];
   const add = (node: HierarchyRectangularNode<TreeNode>, parent: number) => {
-    const box = { node: node.data, parent, depth: node.depth, left: node.x0, top: node.y0, width: node.x1 - node.x0, height: node.y1 - node.y0 };
+    const box = {
+      node: node.data,
+      parent,
+      depth: node.depth,
+      left: node.x0,
+      top: node.y0,
+      width: node.x1 - node.x0,
+      height: node.y1 - node.y0,
+    };
     if (box.width < LEAST_PX || box.height < LEAST_PX) return;
     const place = boxes.push(box) - 1;
-    node.children?.forEach((child) => add(child, place));
+    for (const child of node.children ?? []) add(child, place);
   };
   add(placed(root, shape, width, height), -1);
   return boxes;

@@ -2,10 +2,23 @@ import { expect, test } from "vitest";
 import type { StepMemory } from "../api/forecasts";
 import type { AttributedRow, KernelRow, MemoryUse } from "../api/report_tables";
 import type { Report } from "../api/types";
-import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, moversOf, nameOf, recordedPurposes, workingGpu } from "./memory";
+import {
+  batchSeriesOf,
+  copiesOf,
+  curveOf,
+  modelledPurposes,
+  moversOf,
+  nameOf,
+  recordedPurposes,
+  workingGpu,
+} from "./memory";
 
 test("copies and sets are told by their class", () => {
-  const kernels = [{ name: "gemm", class: "matmul" }, { name: "Memset", class: "memset" }, { name: "Memcpy", class: "memcpy" }] as KernelRow[];
+  const kernels = [
+    { name: "gemm", class: "matmul" },
+    { name: "Memset", class: "memset" },
+    { name: "Memcpy", class: "memcpy" },
+  ] as KernelRow[];
   expect(copiesOf(kernels).map((row) => row.name)).toEqual(["Memset", "Memcpy"]);
 });
 
@@ -15,39 +28,79 @@ test("who moves how much, how fast", () => {
     { name: "aten::view", rank: null, bytes: 0, total_us: 0 },
     { name: "custom", rank: null, bytes: null, total_us: 5 },
   ] as AttributedRow[];
-  expect(moversOf(rows, 4800)).toEqual([{ name: "aten::add", rank: null, bytes: 2.4e9, totalUs: 1000, bytesPerS: 2.4e12, peakPct: 50 }]);
+  expect(moversOf(rows, 4800)).toEqual([
+    { name: "aten::add", rank: null, bytes: 2.4e9, totalUs: 1000, bytesPerS: 2.4e12, peakPct: 50 },
+  ]);
   expect(moversOf(rows, null)[0]?.peakPct).toBeNull();
 });
 
 const USE = {
   peak_bytes: 400,
-  parts: [{ kind: "activation", bytes: 300, allocations: 2 }, { kind: "before_recording", bytes: 100, allocations: 0 }],
+  parts: [
+    { kind: "activation", bytes: 300, allocations: 2 },
+    { kind: "before_recording", bytes: 100, allocations: 0 },
+  ],
   curve: {
     ms: [0, 1],
     reserved_bytes: [null, 512],
-    parts: [{ kind: "before_recording", bytes: [100, 100] }, { kind: "activation", bytes: [0, 300] }],
+    parts: [
+      { kind: "before_recording", bytes: [100, 100] },
+      { kind: "activation", bytes: [0, 300] },
+    ],
   },
 } as unknown as MemoryUse;
 
 test("what the recorded peak is for, as shares of it", () => {
-  expect(recordedPurposes(USE).map(({ title, share }) => [title, share])).toEqual([["activations", 0.75], ["from before", 0.25]]);
+  expect(recordedPurposes(USE).map(({ title, share }) => [title, share])).toEqual([
+    ["activations", 0.75],
+    ["from before", 0.25],
+  ]);
 });
 
 test("over time: a stack of purposes, and the driver's above", () => {
   const series = curveOf(USE);
-  expect(series.map(({ label, kind }) => [label, kind])).toEqual([["from before", "area"], ["activations", "area"], ["taken from the driver", undefined]]);
-  expect(series[1]?.points).toEqual([{ x: 0, y: 0 }, { x: 1, y: 300 }]);
+  expect(series.map(({ label, kind }) => [label, kind])).toEqual([
+    ["from before", "area"],
+    ["activations", "area"],
+    ["taken from the driver", undefined],
+  ]);
+  expect(series[1]?.points).toEqual([
+    { x: 0, y: 0 },
+    { x: 1, y: 300 },
+  ]);
   expect(series[2]?.points).toEqual([{ x: 1, y: 512 }]);
 });
 
 test("a step's memory by shapes: the largest first, nothing left out but nothing", () => {
-  const memory = { peak_bytes: 200, parameters_bytes: 50, gradients_bytes: 0, optimizer_state_bytes: 0, activations_bytes: 140, temporaries_bytes: 0, workspace_bytes: 10, optimizer: null } as unknown as StepMemory;
-  expect(modelledPurposes(memory).map(({ key, bytes }) => [key, bytes])).toEqual([["activations", 140], ["parameters", 50], ["workspace", 10]]);
+  const memory = {
+    peak_bytes: 200,
+    parameters_bytes: 50,
+    gradients_bytes: 0,
+    optimizer_state_bytes: 0,
+    activations_bytes: 140,
+    temporaries_bytes: 0,
+    workspace_bytes: 10,
+    optimizer: null,
+  } as unknown as StepMemory;
+  expect(modelledPurposes(memory).map(({ key, bytes }) => [key, bytes])).toEqual([
+    ["activations", 140],
+    ["parameters", 50],
+    ["workspace", 10],
+  ]);
 });
 
 test("the GPU's own memory is drawn where it can be seen beside what the job takes", () => {
-  const memory = { batch_sizes: [{ samples: 8, peak_bytes: 10, reserved_bytes: 12 }, { samples: 16, peak_bytes: 18, reserved_bytes: 20 }] } as unknown as StepMemory;
-  expect(batchSeriesOf(memory, 30).map((series) => series.label)).toEqual(["allocated", "taken from the driver", "all of the GPU's"]);
+  const memory = {
+    batch_sizes: [
+      { samples: 8, peak_bytes: 10, reserved_bytes: 12 },
+      { samples: 16, peak_bytes: 18, reserved_bytes: 20 },
+    ],
+  } as unknown as StepMemory;
+  expect(batchSeriesOf(memory, 30).map((series) => series.label)).toEqual([
+    "allocated",
+    "taken from the driver",
+    "all of the GPU's",
+  ]);
   expect(batchSeriesOf(memory, 300)).toHaveLength(2);
   expect(batchSeriesOf(memory, null)).toHaveLength(2);
 });
@@ -55,7 +108,10 @@ test("the GPU's own memory is drawn where it can be seen beside what the job tak
 test("the GPU is the one that worked, not the first of the machine", () => {
   const device = (id: number) => ({ id, name: "MI250", memory_bytes: 64e9 + id });
   const report = (devices: number[], worked: (number | null)[]) =>
-    ({ inputs: [{ devices: devices.map(device) }], gpu_time: worked.map((one) => ({ device: one })) }) as unknown as Report;
+    ({
+      inputs: [{ devices: devices.map(device) }],
+      gpu_time: worked.map((one) => ({ device: one })),
+    }) as unknown as Report;
   expect(workingGpu(report([0, 1, 2], [2]))?.id).toBe(2);
   expect(workingGpu(report([0], []))?.id).toBe(0);
   expect(workingGpu(report([0, 1], []))).toBeUndefined();

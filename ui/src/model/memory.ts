@@ -16,12 +16,28 @@ export interface Purpose {
 }
 
 const PURPOSES: Record<MemoryKind, { title: string; meaning: string; color: string }> = {
-  before_recording: { title: "from before", meaning: "Allocated before the recording began: parameters, and what else the program holds.", color: "--dim" },
-  optimizer_state: { title: "optimizer state", meaning: "What the update keeps for each parameter.", color: "--series-4" },
+  before_recording: {
+    title: "from before",
+    meaning: "Allocated before the recording began: parameters, and what else the program holds.",
+    color: "--dim",
+  },
+  optimizer_state: {
+    title: "optimizer state",
+    meaning: "What the update keeps for each parameter.",
+    color: "--series-4",
+  },
   gradient: { title: "gradients", meaning: "Made in backward and kept for the update.", color: "--series-2" },
-  activation: { title: "activations", meaning: "Kept from forward for the backward; it grows with the batch.", color: "--series-1" },
+  activation: {
+    title: "activations",
+    meaning: "Kept from forward for the backward; it grows with the batch.",
+    color: "--series-1",
+  },
   input: { title: "inputs", meaning: "Copies of the host's data.", color: "--series-5" },
-  temporary: { title: "temporary", meaning: "Freed again in the pass that made it; grows with the batch.", color: "--series-3" },
+  temporary: {
+    title: "temporary",
+    meaning: "Freed again in the pass that made it; grows with the batch.",
+    color: "--series-3",
+  },
   other: { title: "other", meaning: "Kept longer, or made outside of the passes.", color: "--series-6" },
 };
 
@@ -29,22 +45,47 @@ export const titleOfKind = (kind: MemoryKind): string => PURPOSES[kind].title;
 
 /** By the trace's memory records, the largest first. */
 export const recordedPurposes = (use: MemoryUse): Purpose[] =>
-  use.parts.map(({ kind, bytes }) => ({ key: kind, ...PURPOSES[kind], bytes, share: bytes / Math.max(1, use.peak_bytes) }));
+  use.parts.map(({ kind, bytes }) => ({
+    key: kind,
+    ...PURPOSES[kind],
+    bytes,
+    share: bytes / Math.max(1, use.peak_bytes),
+  }));
 
 /** By the shapes of the step's operators, the largest first; those of nothing left out. */
 export function modelledPurposes(memory: StepMemory): Purpose[] {
-  const optimizer = memory.optimizer === null ? PURPOSES.optimizer_state.meaning : `What ${memory.optimizer} keeps for each parameter.`;
+  const optimizer =
+    memory.optimizer === null ? PURPOSES.optimizer_state.meaning : `What ${memory.optimizer} keeps for each parameter.`;
   const purposes: [string, string, string, string, number][] = [
     ["parameters", "parameters", "The model's weights.", "--dim", memory.parameters_bytes],
-    ["gradients", "gradients", "Of parameters, as far as they are there at that moment.", "--series-2", memory.gradients_bytes],
+    [
+      "gradients",
+      "gradients",
+      "Of parameters, as far as they are there at that moment.",
+      "--series-2",
+      memory.gradients_bytes,
+    ],
     ["optimizer", "optimizer state", optimizer, "--series-4", memory.optimizer_state_bytes],
     ["activations", "activations", PURPOSES.activation.meaning, "--series-1", memory.activations_bytes],
     ["temporaries", "other tensors", "In use at that moment, and gone soon.", "--series-3", memory.temporaries_bytes],
-    ["workspace", "workspaces", "Of the libraries for matrix products and convolutions.", "--series-5", memory.workspace_bytes],
+    [
+      "workspace",
+      "workspaces",
+      "Of the libraries for matrix products and convolutions.",
+      "--series-5",
+      memory.workspace_bytes,
+    ],
   ];
   return purposes
     .filter(([, , , , bytes]) => bytes > 0)
-    .map(([key, title, meaning, color, bytes]) => ({ key, title, meaning, color, bytes, share: bytes / Math.max(1, memory.peak_bytes) }))
+    .map(([key, title, meaning, color, bytes]) => ({
+      key,
+      title,
+      meaning,
+      color,
+      bytes,
+      share: bytes / Math.max(1, memory.peak_bytes),
+    }))
     .sort((a, b) => b.bytes - a.bytes);
 }
 
@@ -58,26 +99,36 @@ export function curveOf(use: MemoryUse): ChartSeries[] {
     points: ms.map((x, index) => ({ x, y: bytes[index] ?? 0 })),
   }));
   const reserved = reserved_bytes.flatMap((y, index) => (y === null || y <= 0 ? [] : [{ x: ms[index] ?? 0, y }]));
-  if (reserved.length > 0) series.push({ label: "taken from the driver", color: "--text", dashed: true, points: reserved });
+  if (reserved.length > 0)
+    series.push({ label: "taken from the driver", color: "--text", dashed: true, points: reserved });
   return series;
 }
 
 /** Against the batch, with the GPU's own memory where it is near enough to be seen beside them. */
 export function batchSeriesOf(memory: StepMemory, gpuBytes: number | null): ChartSeries[] {
-  const line = (label: string, color: string, bytes: (row: StepMemory["batch_sizes"][number]) => number): ChartSeries => ({
+  const line = (
+    label: string,
+    color: string,
+    bytes: (row: StepMemory["batch_sizes"][number]) => number,
+  ): ChartSeries => ({
     label,
     color,
     points: memory.batch_sizes.map((row) => ({ x: row.samples, y: bytes(row) })),
   });
-  const series = [line("allocated", "--series-1", (row) => row.peak_bytes), line("taken from the driver", "--series-3", (row) => row.reserved_bytes)];
+  const series = [
+    line("allocated", "--series-1", (row) => row.peak_bytes),
+    line("taken from the driver", "--series-3", (row) => row.reserved_bytes),
+  ];
   const most = Math.max(...memory.batch_sizes.map((row) => row.reserved_bytes));
   const NEAR = 2;
-  if (gpuBytes !== null && gpuBytes <= NEAR * most) series.push({ ...line("all of the GPU's", "--text", () => gpuBytes), dashed: true });
+  if (gpuBytes !== null && gpuBytes <= NEAR * most)
+    series.push({ ...line("all of the GPU's", "--text", () => gpuBytes), dashed: true });
   return series;
 }
 
 /** Copies and sets, the longest first. */
-export const copiesOf = (kernels: KernelRow[]): KernelRow[] => kernels.filter((row) => row.class === "memcpy" || row.class === "memset");
+export const copiesOf = (kernels: KernelRow[]): KernelRow[] =>
+  kernels.filter((row) => row.class === "memcpy" || row.class === "memset");
 
 export interface Mover {
   name: string;
@@ -99,7 +150,9 @@ export function moversOf(operators: AttributedRow[], bandwidthGbs: number | null
 }
 
 /** The GPU that worked, first of several; with no GPU work, the only one there is. Undefined: not known. */
-export function workingGpu(report: Pick<Report, "inputs" | "gpu_time">): Report["inputs"][number]["devices"][number] | undefined {
+export function workingGpu(
+  report: Pick<Report, "inputs" | "gpu_time">,
+): Report["inputs"][number]["devices"][number] | undefined {
   const devices = report.inputs[0]?.devices ?? [];
   const [row] = report.gpu_time;
   if (row === undefined || row.device === null) return devices.length === 1 ? devices[0] : undefined;

@@ -6,7 +6,16 @@ const metric = (changes: Partial<MetricOverTime> = {}): MetricOverTime => ({
   name: "loader.ready",
   unit: "1",
   left_out: 0,
-  curves: [{ instance: null, process: "process 1", points: [[0, 0, 0.3, 3], [2, 1, 1, 1]] }],
+  curves: [
+    {
+      instance: null,
+      process: "process 1",
+      points: [
+        [0, 0, 0.3, 3],
+        [2, 1, 1, 1],
+      ],
+    },
+  ],
   ...changes,
 });
 
@@ -26,20 +35,32 @@ test("a part is its mean, from the least to the most", () => {
 
 test("what only the process tells apart has its name", () => {
   const curve = (instance: string | null, process: string) => ({ instance, process, points: [] });
-  const labels = (...curves: MetricOverTime["curves"]) => seriesOf(metric({ curves }), OVER_TIME).map((series) => series.label);
+  const labels = (...curves: MetricOverTime["curves"]) =>
+    seriesOf(metric({ curves }), OVER_TIME).map((series) => series.label);
   expect(labels(curve("GPU 0", "process 1"), curve("GPU 1", "process 1"))).toEqual(["GPU 0", "GPU 1"]);
-  expect(labels(curve(null, "process 1"), curve(null, "process 2"))).toEqual(["loader.ready, process 1", "loader.ready, process 2"]);
+  expect(labels(curve(null, "process 1"), curve(null, "process 2"))).toEqual([
+    "loader.ready, process 1",
+    "loader.ready, process 2",
+  ]);
 });
 
 test("of many steps every so many is marked", () => {
   const steps = Array.from({ length: 1000 }, (_, index) => ({ index, start_ms: 10 * index }));
   expect(marksOf(steps.slice(0, 60))).toHaveLength(60);
-  expect(marksOf(steps).map((mark) => mark.label).slice(0, 2)).toEqual(["step 0", "step 17"]);
+  expect(
+    marksOf(steps)
+      .map((mark) => mark.label)
+      .slice(0, 2),
+  ).toEqual(["step 0", "step 17"]);
   expect(marksOf([])).toEqual([]);
 });
 
 test("an axis ends where a value could", () => {
-  const of = (unit: string, ...values: number[]) => metric({ unit, curves: [{ instance: null, process: "", points: values.map((value, i) => [i, value, value, value]) }] });
+  const of = (unit: string, ...values: number[]) =>
+    metric({
+      unit,
+      curves: [{ instance: null, process: "", points: values.map((value, i) => [i, value, value, value]) }],
+    });
   expect(topOf(of("1", 0, 1), 4)).toBe(4);
   expect(topOf(of("%", 3), 0)).toBe(100);
   expect(topOf(of("%", 310), 0)).toBeUndefined(); // Of several cores.

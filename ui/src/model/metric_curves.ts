@@ -15,7 +15,13 @@ export function seriesOf(metric: MetricOverTime, { begin_ms, length_ms, buckets 
   const width = length_ms / buckets;
   return metric.curves.map((curve) => ({
     label: labelOf(curve, metric, metric.curves),
-    points: curve.points.map(([bucket, low, y, high]): ChartPoint => ({ x: begin_ms + (bucket + 0.5) * width, y, ...(low < high && { low, high }) })),
+    points: curve.points.map(
+      ([bucket, low, y, high]): ChartPoint => ({
+        x: begin_ms + (bucket + 0.5) * width,
+        y,
+        ...(low < high && { low, high }),
+      }),
+    ),
   }));
 }
 
@@ -35,12 +41,15 @@ export function topOf(metric: MetricOverTime, full: number): number | undefined 
   return top > 0 && top >= most ? top : undefined;
 }
 
-export const isNeverNegative = (metric: MetricOverTime): boolean => metric.curves.every((curve) => curve.points.every((point) => point[1] >= 0));
+export const isNeverNegative = (metric: MetricOverTime): boolean =>
+  metric.curves.every((curve) => curve.points.every((point) => point[1] >= 0));
 
 /** What the chart does not say by itself; empty: nothing. */
 export function noteOf(metric: MetricOverTime, series: ChartSeries[]): string {
   const sentences: string[] = [];
-  if (series.some((one) => one.points.some((point) => point.low !== undefined))) sentences.push("Means; pale: from the least to the most of samples too close to be drawn apart.");
-  if (metric.left_out > 0) sentences.push(`${metric.curves.length} of ${metric.curves.length + metric.left_out}: those that vary most.`);
+  if (series.some((one) => one.points.some((point) => point.low !== undefined)))
+    sentences.push("Means; pale: from the least to the most of samples too close to be drawn apart.");
+  if (metric.left_out > 0)
+    sentences.push(`${metric.curves.length} of ${metric.curves.length + metric.left_out}: those that vary most.`);
   return sentences.join(" ");
 }

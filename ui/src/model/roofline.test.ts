@@ -25,7 +25,11 @@ const row = (changes: Partial<AttributedRow>): AttributedRow => ({
 
 const EFFICIENCY: EfficiencyFigures = {
   device_name: "NVIDIA H200",
-  peaks: [{ dtype: "fp32", tflops: 67 }, { dtype: "bf16", tflops: 989.4 }, { dtype: "fp16", tflops: 989.4 }],
+  peaks: [
+    { dtype: "fp32", tflops: 67 },
+    { dtype: "bf16", tflops: 989.4 },
+    { dtype: "fp16", tflops: 989.4 },
+  ],
   memory_bandwidth_gbs: 4800,
   math_dtype: "bf16",
   mfu_pct: null,
@@ -41,7 +45,9 @@ test("a place is work over traffic, and work over time", () => {
 });
 
 test("what is not known has no place", () => {
-  expect(placedOf([row({ flops: null }), row({ bytes: 0 }), row({ total_us: null }), row({ total_us: 0 })])).toEqual([]);
+  expect(placedOf([row({ flops: null }), row({ bytes: 0 }), row({ total_us: null }), row({ total_us: 0 })])).toEqual(
+    [],
+  );
   expect(placedOf([row({ roofline_pct: null })])[0]?.lostUs).toBeNull();
 });
 
@@ -54,7 +60,12 @@ test("types of one peak share a roof, the highest first", () => {
 
 test("flat roofs begin where the slanted one reaches them", () => {
   const series = rooflineSeries(placedOf([row({}), row({ flops: 0, bound: "memory" })]), EFFICIENCY, (one) => one.name);
-  expect(series.map((one) => one.label)).toEqual(["memory bandwidth", "peak of bf16, fp16", "peak of fp32", "bound by arithmetic"]);
+  expect(series.map((one) => one.label)).toEqual([
+    "memory bandwidth",
+    "peak of bf16, fp16",
+    "peak of fp32",
+    "bound by arithmetic",
+  ]);
   const [slanted, highest, lower] = series;
   expect(slanted?.points.at(-1)).toEqual(highest?.points[0]);
   expect(lower?.points[0]?.x).toBeCloseTo(67e12 / 4800e9);
@@ -68,7 +79,12 @@ test("of an unknown device there are operators alone", () => {
 });
 
 test("the picked operator is told from the others", () => {
-  const series = rooflineSeries(placedOf([row({}), row({ name: "aten::add" })]), EFFICIENCY, (one) => one.name, "aten::add");
+  const series = rooflineSeries(
+    placedOf([row({}), row({ name: "aten::add" })]),
+    EFFICIENCY,
+    (one) => one.name,
+    "aten::add",
+  );
   expect(series.at(-1)).toMatchObject({ label: "aten::add", kind: "points" });
   expect(series.at(-1)?.points).toHaveLength(1);
 });

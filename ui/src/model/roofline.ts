@@ -79,7 +79,12 @@ const BOUNDS: [string | null, string, string][] = [
 ];
 
 /** The slanted roof up to the highest flat one, the flat ones from where they begin to bind, the operators, and the picked one again. */
-export function rooflineSeries(placed: Placed[], efficiency: EfficiencyFigures, nameOf: (one: Placed) => string, picked = ""): ChartSeries[] {
+export function rooflineSeries(
+  placed: Placed[],
+  efficiency: EfficiencyFigures,
+  nameOf: (one: Placed) => string,
+  picked = "",
+): ChartSeries[] {
   const visible = placed.filter((one) => one.intensity > 0);
   const series: ChartSeries[] = [];
   const roofs = roofsOf(efficiency);
@@ -89,18 +94,41 @@ export function rooflineSeries(placed: Placed[], efficiency: EfficiencyFigures, 
   const right = Math.max(10, ...visible.map((one) => one.intensity), ...ridges.map((ridge) => 2 * ridge));
   if (bandwidth !== null) {
     const end = ridges[0] ?? right;
-    series.push({ label: "memory bandwidth", color: "--text", points: [{ x: left, y: left * bandwidth }, { x: end, y: end * bandwidth }] });
+    series.push({
+      label: "memory bandwidth",
+      color: "--text",
+      points: [
+        { x: left, y: left * bandwidth },
+        { x: end, y: end * bandwidth },
+      ],
+    });
   }
   roofs.forEach((roof, index) => {
     const begin = Math.max(left, ridges[index] ?? left);
-    const points = [{ x: begin, y: roof.flopsPerS }, { x: right, y: roof.flopsPerS }];
-    series.push({ label: `peak of ${roof.label}`, color: roof.main ? "--text" : `--series-${(index % 4) + 3}`, dashed: !roof.main, points });
+    const points = [
+      { x: begin, y: roof.flopsPerS },
+      { x: right, y: roof.flopsPerS },
+    ];
+    series.push({
+      label: `peak of ${roof.label}`,
+      color: roof.main ? "--text" : `--series-${(index % 4) + 3}`,
+      dashed: !roof.main,
+      points,
+    });
   });
   for (const [bound, label, color] of BOUNDS) {
-    const points = dots(visible.filter((one) => (bound === null ? one.bound !== "memory" && one.bound !== "compute" : one.bound === bound)), nameOf);
+    const points = dots(
+      visible.filter((one) =>
+        bound === null ? one.bound !== "memory" && one.bound !== "compute" : one.bound === bound,
+      ),
+      nameOf,
+    );
     if (points.length > 0) series.push({ label, kind: "points", color, points });
   }
-  const points = dots(visible.filter((one) => nameOf(one) === picked), nameOf);
+  const points = dots(
+    visible.filter((one) => nameOf(one) === picked),
+    nameOf,
+  );
   if (points.length > 0) series.push({ label: picked, kind: "points", color: "--series-6", points });
   return series;
 }

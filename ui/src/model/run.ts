@@ -34,8 +34,15 @@ function end(run: Run): Told {
   if (run.problem !== null) {
     const how = run.stopped ? "The program was stopped. " : code === "" ? "" : `The program ended with ${code}. `;
     const kept = run.path === null ? "" : ` The recording is kept: ${run.path}.`;
-    return { text: `Nothing new is shown. ${how}${run.problem.charAt(0).toUpperCase()}${run.problem.slice(1)}.${kept}`, isBad: true };
+    return {
+      text: `Nothing new is shown. ${how}${run.problem.charAt(0).toUpperCase()}${run.problem.slice(1)}.${kept}`,
+      isBad: true,
+    };
   }
-  const how = run.stopped ? " It was stopped: this is what it did until then." : code === "" ? "" : ` The program ended with ${code}: this is what it did until then.`;
+  const how = run.stopped
+    ? " It was stopped: this is what it did until then."
+    : code === ""
+      ? ""
+      : ` The program ended with ${code}: this is what it did until then.`;
   return { text: `Recorded into ${run.path}.${how}`, isBad: false };
 }

@@ -14,7 +14,15 @@ export interface ScaleSettings {
   changes: string; // Scenarios that are made before; empty: none.
 }
 
-export const DEFAULTS: ScaleSettings = { cluster: "", gbps: 100, perNode: 1, most: 64, strong: false, schedule: "ddp", changes: "" };
+export const DEFAULTS: ScaleSettings = {
+  cluster: "",
+  gbps: 100,
+  perNode: 1,
+  most: 64,
+  strong: false,
+  schedule: "ddp",
+  changes: "",
+};
 
 export const LEAST_GBPS = 1;
 export const MOST_GBPS = 3200;
@@ -33,7 +41,8 @@ export const SCHEDULES: [string, string][] = [
 
 /** Whatever an address says that is no setting is the default. */
 export function settingsOf(query: Record<string, string>): ScaleSettings {
-  const among = (text: string | undefined, known: number[], otherwise: number) => known.find((one) => String(one) === text) ?? otherwise;
+  const among = (text: string | undefined, known: number[], otherwise: number) =>
+    known.find((one) => String(one) === text) ?? otherwise;
   const gbps = Number(query.gbps);
   return {
     cluster: query.cluster ?? "",
@@ -111,13 +120,25 @@ export function efficiencyPoints(points: ScalePoint[]): ChartPoint[] {
 }
 
 /** Samples a second; where the trace does not tell the samples of a step, times what one GPU does. */
-export function throughputPoints(points: ScalePoint[]): { points: ChartPoint[]; ideal: ChartPoint[]; inSamples: boolean } {
+export function throughputPoints(points: ScalePoint[]): {
+  points: ChartPoint[];
+  ideal: ChartPoint[];
+  inSamples: boolean;
+} {
   const told = toldOf(points);
   const inSamples = told.every((point) => point.throughput_per_s !== null);
-  const done = (point: ScalePoint) => (inSamples ? (point.throughput_per_s ?? 0) : (point.gpus * (point.efficiency_pct ?? 0)) / 100);
+  const done = (point: ScalePoint) =>
+    inSamples ? (point.throughput_per_s ?? 0) : (point.gpus * (point.efficiency_pct ?? 0)) / 100;
   const first = told[0];
-  const one = first === undefined || first.efficiency_pct === null || first.efficiency_pct <= 0 ? 0 : done(first) / first.gpus / (first.efficiency_pct / 100);
-  return { points: told.map((point) => banded(point, done(point))), ideal: told.map((point) => ({ x: point.gpus, y: one * point.gpus })), inSamples };
+  const one =
+    first === undefined || first.efficiency_pct === null || first.efficiency_pct <= 0
+      ? 0
+      : done(first) / first.gpus / (first.efficiency_pct / 100);
+  return {
+    points: told.map((point) => banded(point, done(point))),
+    ideal: told.map((point) => ({ x: point.gpus, y: one * point.gpus })),
+    inSamples,
+  };
 }
 
 export const LIMITS: Record<ScalingLimit, string> = {

@@ -5,14 +5,14 @@ import type { Forecast, Scenario, ScenarioKey } from "../api/types";
 export type Choice = Record<string, Record<string, string>>;
 
 /** A value to begin with, where the catalogue has none. */
-function valueOf(key: ScenarioKey): string {
+function initialValueOf(key: ScenarioKey): string {
   if (key.otherwise !== null) return key.otherwise;
   if (key.kind === "choice") return (key.choices ?? "").split("|")[0] ?? "";
   return key.kind === "regex" ? ".*" : "2";
 }
 
 export function defaultsOf(scenario: Scenario): Record<string, string> {
-  return Object.fromEntries(scenario.keys.map((key) => [key.name, valueOf(key)]));
+  return Object.fromEntries(scenario.keys.map((key) => [key.name, initialValueOf(key)]));
 }
 
 /** In the catalogue's order; empty: nothing is switched on. */
@@ -21,7 +21,7 @@ export function textOf(choice: Choice, catalogue: Scenario[]): string {
   for (const scenario of catalogue) {
     const values = choice[scenario.name];
     if (values === undefined) continue;
-    const given = scenario.keys.map((key) => `${key.name}=${values[key.name] ?? valueOf(key)}`);
+    const given = scenario.keys.map((key) => `${key.name}=${values[key.name] ?? initialValueOf(key)}`);
     calls.push(given.length === 0 ? scenario.name : `${scenario.name}:${given.join(",")}`);
   }
   return calls.join("+");
@@ -29,7 +29,8 @@ export function textOf(choice: Choice, catalogue: Scenario[]): string {
 
 /** The scenario that a command asks for ("headroom whatif trace.json tf32 --steps 3:5"); empty: none. */
 export function scenarioIn(command: string, catalogue: Scenario[]): string {
-  const isScenario = (word: string) => word.split("+").every((call) => catalogue.some((one) => one.name === call.split(":")[0]));
+  const isScenario = (word: string) =>
+    word.split("+").every((call) => catalogue.some((one) => one.name === call.split(":")[0]));
   return command.split(" ").slice(2).find(isScenario) ?? "";
 }
 
@@ -74,10 +75,12 @@ export interface Groups {
 }
 
 /** It says how many times as fast work becomes, and not by what: what any change could buy there, and none to make. */
-export const isBound = (scenario: Scenario): boolean => scenario.keys.some((key) => key.name === "factor" && key.kind === "factor");
+export const isBound = (scenario: Scenario): boolean =>
+  scenario.keys.some((key) => key.name === "factor" && key.kind === "factor");
 
 /** "factor=2": the values of the ranking; empty: the scenario takes none. */
-export const valuesText = (scenario: Scenario): string => scenario.keys.map((key) => `${key.name}=${valueOf(key)}`).join(", ");
+export const valuesText = (scenario: Scenario): string =>
+  scenario.keys.map((key) => `${key.name}=${initialValueOf(key)}`).join(", ");
 
 /** What a scenario does alone. */
 export type Alone = Pick<Forecast, "saves_ms" | "at_best">;

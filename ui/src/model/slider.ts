@@ -13,7 +13,9 @@ export const POSITIONS = 200;
 export function positionOf(value: number, range: Range): number {
   const { least, most, log } = range;
   if (Number.isNaN(value)) return 0;
-  const share = log ? Math.log(Math.max(value, least) / least) / Math.log(most / least) : (value - least) / (most - least);
+  const share = log
+    ? Math.log(Math.max(value, least) / least) / Math.log(most / least)
+    : (value - least) / (most - least);
   return Math.round(POSITIONS * Math.min(1, Math.max(0, share)));
 }
 

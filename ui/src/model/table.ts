@@ -35,7 +35,10 @@ export function keyOf(row: object): number {
 
 /** Rows that hold all words of the filter, in any case. */
 export function filtered<Row>(rows: Row[], textOf: (row: Row) => string, filter: string): Row[] {
-  const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   if (words.length === 0) return rows;
   return rows.filter((row) => {
     const text = textOf(row).toLowerCase();

@@ -30,14 +30,16 @@ const BACKWARD = { title: "Backward", meaning: "The part of GPU time that was la
 /** Backward nodes call operators of their own, whose time it is (docs/report.md). */
 const BACKWARD_ELSEWHERE = {
   title: "Its backward,\nelsewhere",
-  meaning: "GPU time of the backward nodes of its forward calls: no part of its own GPU time, but of that of the operators that those nodes call",
+  meaning:
+    "GPU time of the backward nodes of its forward calls: no part of its own GPU time, but of that of the operators that those nodes call",
 };
 
 export const TABLE_KINDS: TableKind[] = [
   {
     id: "operators",
     title: "Operators",
-    meaning: "What the framework was asked to compute; each GPU task belongs to the innermost operator that launched it.",
+    meaning:
+      "What the framework was asked to compute; each GPU task belongs to the innermost operator that launched it.",
     missing: "No operators were recorded: profile with ProfilerActivity.CPU.",
     clocks: ["gpu", "host"],
     sort: "total_us",
@@ -47,7 +49,8 @@ export const TABLE_KINDS: TableKind[] = [
     id: "kernels",
     title: "Kernels",
     meaning: "What ran on the GPU: kernels, copies and sets.",
-    missing: "No GPU work was recorded: profile with ProfilerActivity.CUDA, or use headroom record where there is a GPU.",
+    missing:
+      "No GPU work was recorded: profile with ProfilerActivity.CUDA, or use headroom record where there is a GPU.",
     clocks: ["gpu"],
     sort: "total_us",
     backward: BACKWARD,
@@ -55,8 +58,10 @@ export const TABLE_KINDS: TableKind[] = [
   {
     id: "layers",
     title: "Layers",
-    meaning: "Modules of the model; each GPU task, of backward too, belongs to the innermost module around its forward call.",
-    missing: "No layers were recorded: profile with with_stack=True, or time the loop with headroom.torch.profile_loop(loader, model, optimizer).",
+    meaning:
+      "Modules of the model; each GPU task, of backward too, belongs to the innermost module around its forward call.",
+    missing:
+      "No layers were recorded: profile with with_stack=True, or time the loop with headroom.torch.profile_loop(loader, model, optimizer).",
     clocks: ["gpu", "host"],
     sort: "total_us",
     backward: BACKWARD,
@@ -108,7 +113,8 @@ export function rowsOf(report: Report, id: TableId): AnyRow[] {
 }
 
 /** Microseconds of a row that no other row holds, too. */
-export const sizeOf = (row: AnyRow, clock: Clock): number => row.figures[clock === "gpu" ? "total_us" : "self_host_us"] ?? 0;
+export const sizeOf = (row: AnyRow, clock: Clock): number =>
+  row.figures[clock === "gpu" ? "total_us" : "self_host_us"] ?? 0;
 
 /** Those of its clocks for which the rows have times. */
 export function clocksOf(kind: TableKind, rows: AnyRow[]): Clock[] {

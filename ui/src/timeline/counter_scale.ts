@@ -12,7 +12,7 @@ export interface Seen {
 }
 
 /** A height of a counter as a value; tiles hold it with seven digits. */
-export function valueOf(track: Track, fill: number): number {
+export function valueAt(track: Track, fill: number): number {
   const least = track.minimum ?? 0;
   return Number((least + fill * ((track.maximum ?? 0) - least)).toPrecision(6));
 }
@@ -29,7 +29,7 @@ export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: V
     const to = Math.min(view.end, toNs);
     for (let i = firstEndingAt(tile, range, (from - beginNs) / bucketNs); i < range[1]; ++i) {
       if (beginNs + (tile.begin[i] as number) * bucketNs >= to) break;
-      const value = valueOf(track, tile.fill[i] as number);
+      const value = valueAt(track, tile.fill[i] as number);
       least = Math.min(least, value);
       most = Math.max(most, value);
       isExact &&= tile.count[i] === 1;

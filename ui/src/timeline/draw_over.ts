@@ -16,7 +16,13 @@ const STEP_LABEL_WIDTH = 50;
 const FONT = "11px system-ui, sans-serif";
 
 /** @param view  on the clock of the trace, so that two drawings have the same marks */
-export function drawRuler(context: CanvasRenderingContext2D, width: number, view: Viewport, steps: SeenStep[], palette: Palette): void {
+export function drawRuler(
+  context: CanvasRenderingContext2D,
+  width: number,
+  view: Viewport,
+  steps: SeenStep[],
+  palette: Palette,
+): void {
   context.fillStyle = palette.dark ? "#16181b" : "#f7f7f5";
   context.fillRect(0, 0, width, RULER_HEIGHT);
   context.font = FONT;
@@ -41,14 +47,24 @@ export function drawRuler(context: CanvasRenderingContext2D, width: number, view
 }
 
 /** Where steps begin; spans are seen through the lines. */
-export function drawStepLines(context: CanvasRenderingContext2D, height: number, steps: SeenStep[], palette: Palette): void {
+export function drawStepLines(
+  context: CanvasRenderingContext2D,
+  height: number,
+  steps: SeenStep[],
+  palette: Palette,
+): void {
   context.globalAlpha = 0.5;
   context.fillStyle = palette.lines;
   for (const step of steps) context.fillRect(Math.round(step.from), 0, 1, height);
   context.globalAlpha = 1;
 }
 
-export function drawLabels(context: CanvasRenderingContext2D, input: PaintInput, width: number, fitted: FittedText): void {
+export function drawLabels(
+  context: CanvasRenderingContext2D,
+  input: PaintInput,
+  width: number,
+  fitted: FittedText,
+): void {
   context.font = FONT;
   context.textBaseline = "middle";
   context.fillStyle = input.palette.text;
@@ -58,7 +74,12 @@ export function drawLabels(context: CanvasRenderingContext2D, input: PaintInput,
 }
 
 /** At the right of each counter's title, which is a button over the left of the same line (pane.css). */
-export function drawScales(context: CanvasRenderingContext2D, input: PaintInput, width: number, fitted: FittedText): void {
+export function drawScales(
+  context: CanvasRenderingContext2D,
+  input: PaintInput,
+  width: number,
+  fitted: FittedText,
+): void {
   const room = 0.45 * width - 6;
   context.font = FONT;
   context.textBaseline = "middle";
@@ -89,7 +110,13 @@ export interface Area {
 }
 
 /** A stretch, the span that is selected, and curves to what it has to do with. */
-export function drawMarked(context: CanvasRenderingContext2D, at: Area, layout: Layout, marked: Marked, palette: Palette): void {
+export function drawMarked(
+  context: CanvasRenderingContext2D,
+  at: Area,
+  layout: Layout,
+  marked: Marked,
+  palette: Palette,
+): void {
   const { view, width } = at;
   const perNs = width / lengthOf(view);
   if (marked.range !== null) {
@@ -118,7 +145,13 @@ export function drawMarked(context: CanvasRenderingContext2D, at: Area, layout: 
   }
 }
 
-function drawBox(context: CanvasRenderingContext2D, span: SpanPlace, lane: LaneBox, { view, width, scrollTop }: Area, colour: string): void {
+function drawBox(
+  context: CanvasRenderingContext2D,
+  span: SpanPlace,
+  lane: LaneBox,
+  { view, width, scrollTop }: Area,
+  colour: string,
+): void {
   const perNs = width / lengthOf(view);
   const from = Math.max(-2, (span.start_ns - view.begin) * perNs);
   const to = Math.min(width + 2, (span.start_ns + span.duration_ns - view.begin) * perNs);
@@ -127,7 +160,11 @@ function drawBox(context: CanvasRenderingContext2D, span: SpanPlace, lane: LaneB
   context.strokeRect(from - 1, lane.y - scrollTop, Math.max(3, to - from + 1), lane.height - 1);
 }
 
-function drawCurve(context: CanvasRenderingContext2D, from: { x: number; y: number }, to: { x: number; y: number }): void {
+function drawCurve(
+  context: CanvasRenderingContext2D,
+  from: { x: number; y: number },
+  to: { x: number; y: number },
+): void {
   const bend = Math.max(20, Math.abs(to.x - from.x) / 3);
   context.beginPath();
   context.moveTo(from.x, from.y);

@@ -27,7 +27,8 @@ function makeContext() {
 }
 
 const palette = makePalette(false);
-const stepsOf = (count: number, lengthNs: number): TimelineStep[] => Array.from({ length: count }, (_, index) => ({ index, start_ns: index * lengthNs, wall_ns: lengthNs }));
+const stepsOf = (count: number, lengthNs: number): TimelineStep[] =>
+  Array.from({ length: count }, (_, index) => ({ index, start_ns: index * lengthNs, wall_ns: lengthNs }));
 
 describe("steps", () => {
   test("3,000 in sight leave the spans to be seen", () => {
@@ -59,7 +60,11 @@ describe("steps", () => {
   });
 
   test("a long one among short ones has its line", () => {
-    const steps = [...stepsOf(10, 10), { index: 10, start_ns: 100, wall_ns: 1000 }, { index: 11, start_ns: 1100, wall_ns: 10 }];
+    const steps = [
+      ...stepsOf(10, 10),
+      { index: 10, start_ns: 100, wall_ns: 1000 },
+      { index: 11, start_ns: 1100, wall_ns: 10 },
+    ];
     expect(stepsSeen(steps, { begin: 0, end: 1200 }, 120).map((step) => step.index)).toEqual([10]);
     expect(stepsSeen(steps, { begin: 500, end: 600 }, 120)).toEqual([{ index: 10, from: -480, to: 720 }]);
   });
@@ -73,7 +78,24 @@ describe("steps", () => {
 });
 
 describe("what is marked", () => {
-  const layout = layoutTracks([{ id: 0, kind: "stream", name: "", group: "", first_lane: 0, lanes: 2, spans: 2, overlapping: 0, minimum: null, maximum: null, unit: null }], new Set());
+  const layout = layoutTracks(
+    [
+      {
+        id: 0,
+        kind: "stream",
+        name: "",
+        group: "",
+        first_lane: 0,
+        lanes: 2,
+        spans: 2,
+        overlapping: 0,
+        minimum: null,
+        maximum: null,
+        unit: null,
+      },
+    ],
+    new Set(),
+  );
   const area = { view: { begin: 0, end: 100 }, width: 100, height: 50, scrollTop: 0 };
   const span = (lane: number, start_ns: number) => ({ lane, row: 0, start_ns, duration_ns: 10, label: "" });
 

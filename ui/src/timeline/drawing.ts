@@ -36,7 +36,12 @@ export class Drawing {
   }
 
   /** Both contexts, in CSS pixels, and the pixels of the larger one. */
-  begin(): { context: CanvasRenderingContext2D; ruler: CanvasRenderingContext2D; image: ImageData; ratio: number } | null {
+  begin(): {
+    context: CanvasRenderingContext2D;
+    ruler: CanvasRenderingContext2D;
+    image: ImageData;
+    ratio: number;
+  } | null {
     const ratio = devicePixelRatio;
     const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     const context = this.canvas.getContext("2d", { alpha: false });
@@ -49,7 +54,8 @@ export class Drawing {
       this.ruler.width = width;
       this.ruler.height = Math.round(RULER_HEIGHT * ratio);
     }
-    if (this.image?.width !== width || this.image.height !== height) this.image = context.createImageData(width, height);
+    if (this.image?.width !== width || this.image.height !== height)
+      this.image = context.createImageData(width, height);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     ruler.setTransform(ratio, 0, 0, ratio, 0, 0);
     return { context, ruler, image: this.image, ratio };

@@ -32,7 +32,9 @@ export function listenToGestures(host: GestureHost): () => void {
   const timeAt = (x: number) => host.view().begin + (x / width()) * lengthOf(host.view());
   const spread = () => {
     const [first, second] = [...pressed.values()];
-    return first === undefined || second === undefined ? null : { middle: (first.x + second.x) / 2, apart: Math.max(1, Math.abs(first.x - second.x)) };
+    return first === undefined || second === undefined
+      ? null
+      : { middle: (first.x + second.x) / 2, apart: Math.max(1, Math.abs(first.x - second.x)) };
   };
 
   const down = (event: PointerEvent) => {

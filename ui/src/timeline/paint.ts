@@ -112,7 +112,14 @@ function paintRow(
 }
 
 /** The largest share of the maximum in each column of pixels. */
-function paintLevels(level: Float32Array, placed: PlacedTile, range: [number, number], viewBegin: number, perNs: number, width: number): void {
+function paintLevels(
+  level: Float32Array,
+  placed: PlacedTile,
+  range: [number, number],
+  viewBegin: number,
+  perNs: number,
+  width: number,
+): void {
   const { tile, beginNs, bucketNs } = placed;
   const scale = bucketNs * perNs;
   const origin = (beginNs - viewBegin) * perNs;
@@ -122,11 +129,20 @@ function paintLevels(level: Float32Array, placed: PlacedTile, range: [number, nu
     const begin = Math.max(left, origin + (tile.begin[i] as number) * scale);
     if (begin >= right) break;
     const end = Math.min(right, Math.max(begin + 1, origin + (tile.end[i] as number) * scale));
-    for (let x = Math.floor(begin); x < end && x < width; ++x) level[x] = Math.max(level[x] as number, tile.fill[i] as number);
+    for (let x = Math.floor(begin); x < end && x < width; ++x)
+      level[x] = Math.max(level[x] as number, tile.fill[i] as number);
   }
 }
 
-function fillCounter(pixels: Uint32Array, width: number, height: number, top: number, bottom: number, level: Float32Array, palette: Palette): void {
+function fillCounter(
+  pixels: Uint32Array,
+  width: number,
+  height: number,
+  top: number,
+  bottom: number,
+  level: Float32Array,
+  palette: Palette,
+): void {
   const COUNTER_STYLE = 12;
   const colour = fillOf(palette, COUNTER_STYLE);
   const tall = bottom - top;

@@ -1,7 +1,8 @@
 // Colours of what is drawn, by the style of a span (timeline/span_table.h).
 
 /** As canvases keep pixels: red in the lowest byte. */
-const pack = (red: number, green: number, blue: number): number => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+const pack = (red: number, green: number, blue: number): number =>
+  ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 
 /** Hue in degrees, the rest from 0 to 1. */
 function packHsl(hue: number, saturation: number, lightness: number): number {
@@ -64,12 +65,28 @@ export function makePalette(dark: boolean): Palette {
     }
   });
   return dark
-    ? { fills, background: pack(31, 34, 38), stripe: pack(37, 41, 46), text: "#f0f0ee", lines: "#4a5058", accent: "#7db8f5", dark }
-    : { fills, background: pack(255, 255, 255), stripe: pack(246, 247, 247), text: "#14181c", lines: "#c3c8cc", accent: "#0b5cad", dark };
+    ? {
+        fills,
+        background: pack(31, 34, 38),
+        stripe: pack(37, 41, 46),
+        text: "#f0f0ee",
+        lines: "#4a5058",
+        accent: "#7db8f5",
+        dark,
+      }
+    : {
+        fills,
+        background: pack(255, 255, 255),
+        stripe: pack(246, 247, 247),
+        text: "#14181c",
+        lines: "#c3c8cc",
+        accent: "#0b5cad",
+        dark,
+      };
 }
 
 export const fillOf = (palette: Palette, style: number): number =>
-  palette.fills[Math.min(style & 0xff, FAMILIES.length - 1) * SHADES + ((style >>> 16) & 0xff) % SHADES] as number;
+  palette.fills[Math.min(style & 0xff, FAMILIES.length - 1) * SHADES + (((style >>> 16) & 0xff) % SHADES)] as number;
 
 /** A mixture of two colours; share 1: all of the first. */
 export function mix(first: number, second: number, share: number): number {
@@ -81,7 +98,8 @@ export function mix(first: number, second: number, share: number): number {
   return ((255 << 24) | channel(16) | channel(8) | channel(0)) >>> 0;
 }
 
-export const cssOf = (colour: number): string => `rgb(${colour & 0xff} ${(colour >>> 8) & 0xff} ${(colour >>> 16) & 0xff})`;
+export const cssOf = (colour: number): string =>
+  `rgb(${colour & 0xff} ${(colour >>> 8) & 0xff} ${(colour >>> 16) & 0xff})`;
 
 /** What a drawing that has these styles should explain. */
 export function legendOf(palette: Palette, styles: Iterable<number>): { name: string; colour: string }[] {
@@ -89,6 +107,8 @@ export function legendOf(palette: Palette, styles: Iterable<number>): { name: st
     .sort((a, b) => a - b)
     .flatMap((style) => {
       const family = FAMILIES[style];
-      return family === undefined ? [] : [{ name: family.name, colour: cssOf(palette.fills[style * SHADES + SHADES / 2] as number) }];
+      return family === undefined
+        ? []
+        : [{ name: family.name, colour: cssOf(palette.fills[style * SHADES + SHADES / 2] as number) }];
     });
 }

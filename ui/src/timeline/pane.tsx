@@ -3,12 +3,22 @@ import { type MutableRef, useEffect, useMemo, useRef, useState } from "preact/ho
 import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
 import { useDark } from "../components/use_dark";
 import { formatNs, formatQuantity } from "../format";
-import { valueOf } from "./counter_scale";
+import { valueAt } from "./counter_scale";
 import { drawLabels, drawMarked, drawRuler, drawScales, drawStepLines } from "./draw_over";
 import { Drawing } from "./drawing";
 import { listenToGestures } from "./gestures";
 import { act } from "./keys";
-import { boxOfLane, foldedAtFirst, laneAt, type LaneBox, lanesBetween, type Layout, layoutTracks, scrollTo, trackOfLane } from "./layout";
+import {
+  boxOfLane,
+  foldedAtFirst,
+  type LaneBox,
+  type Layout,
+  laneAt,
+  lanesBetween,
+  layoutTracks,
+  scrollTo,
+  trackOfLane,
+} from "./layout";
 import { type PaintInput, paintLanes, placeAt } from "./paint";
 import { legendOf, makePalette } from "./palette";
 import type { SharedView } from "./shared_view";
@@ -37,7 +47,8 @@ export interface PaneProps {
   onFailure: (error: Error) => void;
 }
 
-const KEYS = "Keys: W and S zoom, A and D move, F shows the selected span, arrows walk from span to span, Escape lets go. Drag moves, Shift and drag selects a stretch.";
+const KEYS =
+  "Keys: W and S zoom, A and D move, F shows the selected span, arrows walk from span to span, Escape lets go. Drag moves, Shift and drag selects a stretch.";
 
 /** What is under the pointer. By itself, so that a pointer that moves draws nothing anew. */
 function Hovered({ told }: { told: MutableRef<(text: string) => void> }) {
@@ -82,7 +93,12 @@ export function Pane(props: PaneProps) {
 
   const selectAt = (lane: LaneBox, timeNs: number, toleranceNs: number): boolean => {
     const view = ownView();
-    const place = placeAt(lane, tiles.placed(view, scroller.current?.clientWidth ?? 1, lane.track.id), timeNs, toleranceNs);
+    const place = placeAt(
+      lane,
+      tiles.placed(view, scroller.current?.clientWidth ?? 1, lane.track.id),
+      timeNs,
+      toleranceNs,
+    );
     if (place === null) return false;
     const { tile, beginNs, bucketNs } = place.tile;
     const at = (column: Float32Array) => beginNs + (column[place.index] as number) * bucketNs;
@@ -126,9 +142,16 @@ export function Pane(props: PaneProps) {
     drawScales(context, input, frame.width, frame.fitted);
     const { range, selected, links } = now.props;
     const marked = { range: range && { begin: range.begin - offset, end: range.end - offset }, span: selected, links };
-    drawMarked(context, { view, width: frame.width, height: frame.height, scrollTop: frame.scrollTop }, now.layout, marked, now.palette);
+    drawMarked(
+      context,
+      { view, width: frame.width, height: frame.height, scrollTop: frame.scrollTop },
+      now.layout,
+      marked,
+      now.palette,
+    );
     drawRuler(rulerContext, frame.width, shared.view, seen, now.palette);
-    if ([...painted.styles].some((style) => !now.styles.has(style))) setStyles(new Set([...now.styles, ...painted.styles]));
+    if ([...painted.styles].some((style) => !now.styles.has(style)))
+      setStyles(new Set([...now.styles, ...painted.styles]));
   };
 
   const hover = (x: number, y: number) => {
@@ -145,7 +168,7 @@ export function Pane(props: PaneProps) {
     const name = tile.names.get(tile.name[place.index] as number) ?? "";
     const fill = tile.fill[place.index] as number;
     if (lane.track.kind === "counter") {
-      return told.current(`${lane.track.name}: ${formatQuantity(valueOf(lane.track, fill), lane.track.unit)}`);
+      return told.current(`${lane.track.name}: ${formatQuantity(valueAt(lane.track, fill), lane.track.unit)}`);
     }
     told.current(count > 1 ? `${count} spans in ${formatNs(length)}: zoom in` : `${name} ${formatNs(length)}`.trim());
   };
@@ -162,9 +185,11 @@ export function Pane(props: PaneProps) {
       onClick: (x, y) => {
         const lane = laneAt(latest.current.layout, y + frame.scrollTop);
         const perPixel = lengthOf(ownView()) / frame.width;
-        if (lane === null || !selectAt(lane, ownView().begin + x * perPixel, 3 * perPixel)) latest.current.props.onSelect(null);
+        if (lane === null || !selectAt(lane, ownView().begin + x * perPixel, 3 * perPixel))
+          latest.current.props.onSelect(null);
       },
-      onRange: (range) => latest.current.props.onRange(range && { begin: range.begin + offset, end: range.end + offset }),
+      onRange: (range) =>
+        latest.current.props.onRange(range && { begin: range.begin + offset, end: range.end + offset }),
     });
     const endView = shared.subscribe(frame.schedule);
     const sizes = new ResizeObserver(frame.schedule);
@@ -178,7 +203,10 @@ export function Pane(props: PaneProps) {
       element.removeEventListener("scroll", frame.schedule);
     };
   }, [timeline, shared]);
-  useEffect(() => drawing.current?.schedule(), [timeline, layout, palette, props.found, props.selected, props.links, props.range]);
+  useEffect(
+    () => drawing.current?.schedule(),
+    [timeline, layout, palette, props.found, props.selected, props.links, props.range],
+  );
 
   // What is selected is in sight, however one came to it: unfolded first, where it must be. Once, so that its track can be folded.
   const shown = useRef<Selected | null>(null);
@@ -202,7 +230,14 @@ export function Pane(props: PaneProps) {
     const lane = lanes[Math.max(0, Math.min(lanes.length - 1, index + down))];
     if (lane === undefined) return;
     const view = ownView();
-    const from = span === null ? view.begin : sideways > 0 ? span.start_ns + span.duration_ns + perPixel : sideways < 0 ? span.start_ns - perPixel : span.start_ns + span.duration_ns / 2;
+    const from =
+      span === null
+        ? view.begin
+        : sideways > 0
+          ? span.start_ns + span.duration_ns + perPixel
+          : sideways < 0
+            ? span.start_ns - perPixel
+            : span.start_ns + span.duration_ns / 2;
     if (sideways === 0 || span === null) selectAt(lane, from, lengthOf(view));
     else {
       for (let reach = 1; reach <= (scroller.current?.clientWidth ?? 1); reach *= 2) {
@@ -236,12 +271,29 @@ export function Pane(props: PaneProps) {
 
   return (
     <div class="pane">
+      {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: a <canvas> without tabindex takes no focus */}
       <canvas ref={ruler} class="pane-ruler" aria-hidden="true" />
       <div ref={scroller} class="pane-scroller">
         <div class="pane-inner" style={{ height: `${layout.height}px` }}>
-          <canvas ref={canvas} class="pane-canvas" tabIndex={0} role="application" aria-roledescription="timeline" aria-label={`${props.label}. ${KEYS}`} onKeyDown={onKeyDown} />
+          {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it handles its own keys */}
+          <canvas
+            ref={canvas}
+            class="pane-canvas"
+            tabIndex={0}
+            role="application"
+            aria-roledescription="timeline"
+            aria-label={`${props.label}. ${KEYS}`}
+            onKeyDown={onKeyDown}
+          />
           {layout.tracks.map((box) => (
-            <button key={box.track.id} type="button" class={`pane-title ${box.track.kind === "counter" ? "pane-counter" : ""}`} style={{ top: `${box.y}px` }} aria-expanded={!box.folded} onClick={() => fold(box.track.id)}>
+            <button
+              key={box.track.id}
+              type="button"
+              class={`pane-title ${box.track.kind === "counter" ? "pane-counter" : ""}`}
+              style={{ top: `${box.y}px` }}
+              aria-expanded={!box.folded}
+              onClick={() => fold(box.track.id)}
+            >
               {box.folded ? "▸" : "▾"} {box.track.name} <span class="dim">{box.track.group}</span>
             </button>
           ))}

@@ -33,7 +33,15 @@ export function SearchBox({ text, search, input, hidden, onText, onGo }: SearchB
       }}
     >
       <label>
-        Find <input ref={input} type="search" maxLength={500} value={text} placeholder="part of a name ( / )" onInput={(event) => onText(event.currentTarget.value)} />
+        Find{" "}
+        <input
+          ref={input}
+          type="search"
+          maxLength={500}
+          value={text}
+          placeholder="part of a name ( / )"
+          onInput={(event) => onText(event.currentTarget.value)}
+        />
       </label>{" "}
       {search !== null && (
         <>

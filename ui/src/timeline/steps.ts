@@ -43,7 +43,8 @@ export function stepsSeen(steps: TimelineStep[], view: Viewport, width: number):
       continue;
     }
     const end = step.start_ns + step.wall_ns;
-    if (end > view.begin) seen.push({ index: step.index, from: (step.start_ns - view.begin) * perNs, to: (end - view.begin) * perNs });
+    if (end > view.begin)
+      seen.push({ index: step.index, from: (step.start_ns - view.begin) * perNs, to: (end - view.begin) * perNs });
     ++at;
   }
   return seen;

@@ -49,7 +49,9 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
     name: numbers(5),
     style: numbers(6),
     count: numbers(7),
-    names: new Map(Object.entries(JSON.parse(text) as Record<string, string>).map(([key, value]) => [Number(key), value])),
+    names: new Map(
+      Object.entries(JSON.parse(text) as Record<string, string>).map(([key, value]) => [Number(key), value]),
+    ),
     lanes,
     bytes: buffer.byteLength,
   };

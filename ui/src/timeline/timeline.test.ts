@@ -27,16 +27,42 @@ function tileBytes(spans: [number, number, number][], names: Record<string, stri
   const text = new TextEncoder().encode(JSON.stringify(names));
   const buffer = new ArrayBuffer(16 + 32 * spans.length + text.length);
   new Uint32Array(buffer, 0, 4).set([1, spans.length, text.length, 0]);
-  const floats = (column: number, values: number[]) => new Float32Array(buffer, 16 + 4 * spans.length * column, spans.length).set(values);
-  const numbers = (column: number, values: number[]) => new Uint32Array(buffer, 16 + 4 * spans.length * column, spans.length).set(values);
-  floats(0, spans.map((span) => span[1]));
-  floats(1, spans.map((span) => span[2]));
-  floats(2, spans.map(() => 1));
-  numbers(3, spans.map((span) => span[0]));
-  numbers(4, spans.map((_, i) => i));
-  numbers(5, spans.map((_, i) => i));
-  numbers(6, spans.map(() => 6));
-  numbers(7, spans.map(() => 1));
+  const floats = (column: number, values: number[]) =>
+    new Float32Array(buffer, 16 + 4 * spans.length * column, spans.length).set(values);
+  const numbers = (column: number, values: number[]) =>
+    new Uint32Array(buffer, 16 + 4 * spans.length * column, spans.length).set(values);
+  floats(
+    0,
+    spans.map((span) => span[1]),
+  );
+  floats(
+    1,
+    spans.map((span) => span[2]),
+  );
+  floats(
+    2,
+    spans.map(() => 1),
+  );
+  numbers(
+    3,
+    spans.map((span) => span[0]),
+  );
+  numbers(
+    4,
+    spans.map((_, i) => i),
+  );
+  numbers(
+    5,
+    spans.map((_, i) => i),
+  );
+  numbers(
+    6,
+    spans.map(() => 6),
+  );
+  numbers(
+    7,
+    spans.map(() => 1),
+  );
   new Uint8Array(buffer, 16 + 32 * spans.length).set(text);
   return buffer;
 }
@@ -62,11 +88,15 @@ describe("viewport", () => {
 
   test("the address keeps it, and takes nothing else", () => {
     expect(readViewport(writeViewport({ begin: -12.5, end: 99.2 }))).toEqual({ begin: -13, end: 100 });
-    for (const text of [undefined, "", "5-1", "a-b", "1e3-2e3", `0-${"9".repeat(400)}`, `-${"9".repeat(400)}-0`]) expect(readViewport(text)).toBeNull();
+    for (const text of [undefined, "", "5-1", "a-b", "1e3-2e3", `0-${"9".repeat(400)}`, `-${"9".repeat(400)}-0`])
+      expect(readViewport(text)).toBeNull();
   });
 
   test("marks are round and no more than asked for", () => {
-    expect(marksOf({ begin: 0, end: 1000 }, 10)).toEqual({ at: [0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000], step: 100 });
+    expect(marksOf({ begin: 0, end: 1000 }, 10)).toEqual({
+      at: [0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000],
+      step: 100,
+    });
     expect(marksOf({ begin: 30, end: 95 }, 4).step).toBe(20);
   });
 });
@@ -110,7 +140,16 @@ describe("layout", () => {
 
 describe("tiles", () => {
   test("are read as they were written", () => {
-    const tile = decodeTile(tileBytes([[3, 0, 1], [3, 2, 4], [5, -7, 600]], { "1": "gemm" }));
+    const tile = decodeTile(
+      tileBytes(
+        [
+          [3, 0, 1],
+          [3, 2, 4],
+          [5, -7, 600],
+        ],
+        { "1": "gemm" },
+      ),
+    );
     expect([...tile.begin]).toEqual([0, 2, -7]);
     expect(tile.lanes.get(3)).toEqual([0, 2]);
     expect(tile.lanes.get(5)).toEqual([2, 3]);
@@ -158,9 +197,26 @@ describe("tiles", () => {
 describe("painting", () => {
   const layout = layoutTracks([track(0, 1, "stream")], new Set());
   const palette = makePalette(false);
-  const tile = decodeTile(tileBytes([[0, 0, 10], [0, 20, 20.5], [0, 40, 100]], { "2": "gemm" }));
+  const tile = decodeTile(
+    tileBytes(
+      [
+        [0, 0, 10],
+        [0, 20, 20.5],
+        [0, 40, 100],
+      ],
+      { "2": "gemm" },
+    ),
+  );
   const placed = [{ tile, beginNs: 0, bucketNs: 1, fromNs: 0, toNs: 512 }];
-  const input = { lanes: layout.lanes, placed: () => placed, view: { begin: 0, end: 100 }, palette, found: null, scrollTop: 0, ratio: 1 };
+  const input = {
+    lanes: layout.lanes,
+    placed: () => placed,
+    view: { begin: 0, end: 100 },
+    palette,
+    found: null,
+    scrollTop: 0,
+    ratio: 1,
+  };
 
   test("a lane is filled where its spans are", () => {
     const pixels = new Uint32Array(100 * 60);
@@ -179,7 +235,10 @@ describe("painting", () => {
     const LATE = 9;
     const OTHERS_WORK = 13;
     for (const own of [palette, makePalette(true)]) {
-      const distance = (style: number) => Math.max(...channels(fillOf(own, style)).map((value, index) => Math.abs(value - (channels(own.stripe)[index] ?? 0))));
+      const distance = (style: number) =>
+        Math.max(
+          ...channels(fillOf(own, style)).map((value, index) => Math.abs(value - (channels(own.stripe)[index] ?? 0))),
+        );
       expect(distance(OTHERS_WORK)).toBeGreaterThan(8);
       expect(distance(OTHERS_WORK)).toBeLessThan(distance(LATE) / 3);
     }
@@ -187,7 +246,9 @@ describe("painting", () => {
 
   test("labels are where there is room", () => {
     expect(labelsOf(input, 100, 30)).toEqual([{ x: 40, y: TITLE_HEIGHT, width: 60, text: "gemm" }]);
-    expect(labelsOf({ ...input, view: { begin: 60, end: 160 } }, 100, 30)).toEqual([{ x: 0, y: TITLE_HEIGHT, width: 40, text: "gemm" }]);
+    expect(labelsOf({ ...input, view: { begin: 60, end: 160 } }, 100, 30)).toEqual([
+      { x: 0, y: TITLE_HEIGHT, width: 40, text: "gemm" },
+    ]);
   });
 
   test("what is under the pointer, or near it", () => {
@@ -209,7 +270,11 @@ describe("the scale of a counter", () => {
     });
     return [{ tile, beginNs: 0, bucketNs: 1, fromNs: 0, toNs: 512 }];
   };
-  const steps = placedOf([[0, 10, 0.25, 1], [10, 20, 1, 1], [20, 30, 0.5, 1]]);
+  const steps = placedOf([
+    [0, 10, 0.25, 1],
+    [10, 20, 1, 1],
+    [20, 30, 0.5, 1],
+  ]);
 
   test("is of the samples that are seen", () => {
     const seen = (begin: number, end: number) => seenOf(counter, 0, steps, { begin, end });
@@ -232,13 +297,26 @@ describe("the scale of a counter", () => {
   });
 
   test("tells no least value where samples are drawn as one", () => {
-    expect(seenOf(counter, 0, placedOf([[0, 10, 0.25, 7], [10, 20, 0.5, 1]]), { begin: 0, end: 20 })).toEqual({ least: null, most: 40e9 });
+    expect(
+      seenOf(
+        counter,
+        0,
+        placedOf([
+          [0, 10, 0.25, 7],
+          [10, 20, 0.5, 1],
+        ]),
+        { begin: 0, end: 20 },
+      ),
+    ).toEqual({ least: null, most: 40e9 });
   });
 
   test("has the trace's unit, and says how much the full height is where that is not seen", () => {
     expect(scaleTexts(counter, { least: 20e9, most: 80e9 })).toEqual(["20.0 GB to 80.0 GB"]);
     expect(scaleTexts(counter, { least: 40e9, most: 40e9 })).toEqual(["40.0 GB; full height 80.0 GB", "40.0 GB"]);
-    expect(scaleTexts(counter, { least: null, most: 40e9 })).toEqual(["up to 40.0 GB; full height 80.0 GB", "up to 40.0 GB"]);
+    expect(scaleTexts(counter, { least: null, most: 40e9 })).toEqual([
+      "up to 40.0 GB; full height 80.0 GB",
+      "up to 40.0 GB",
+    ]);
     const loss = { ...counter, minimum: -4, maximum: 12, unit: null };
     expect(scaleTexts(loss, null)).toEqual(["full height -4 to 12"]);
     expect(scaleTexts(loss, { least: -4, most: 12 })).toEqual(["-4 to 12"]);

@@ -22,7 +22,10 @@ export function clamp(view: Viewport, lengthNs: number): Viewport {
 }
 
 /** What of it lies in the trace. */
-export const clip = (view: Viewport, lengthNs: number): Viewport => ({ begin: Math.max(0, view.begin), end: Math.min(lengthNs, view.end) });
+export const clip = (view: Viewport, lengthNs: number): Viewport => ({
+  begin: Math.max(0, view.begin),
+  end: Math.min(lengthNs, view.end),
+});
 
 /** @param factor  below 1: closer; @param at  what stays where it is, from 0 (left) to 1 */
 export function zoom(view: Viewport, factor: number, at: number): Viewport {

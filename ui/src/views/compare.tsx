@@ -3,7 +3,16 @@ import type { OpenTrace } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { DeltaBar } from "../components/delta_bar";
 import { formatChange, formatCount, formatMs, formatPercent, formatPoints, formatSpeedup } from "../format";
-import { type ComparedReport, type Difference, doubtsOf, hasSteps, partDifferences, rowDifferences, stepsOf, type Table } from "../model/compare";
+import {
+  type ComparedReport,
+  type Difference,
+  doubtsOf,
+  hasSteps,
+  partDifferences,
+  rowDifferences,
+  stepsOf,
+  type Table,
+} from "../model/compare";
 import "./compare.css";
 import type { ViewProps } from "./registry";
 
@@ -84,14 +93,24 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
       <dl class="compare-pair">
         <dt>First</dt>
         <dd>
-          {path(before)} <span class="dim">held back by: {before.bottleneck.verdict}, {formatCount(before.steps.count)} steps</span>
+          {path(before)}{" "}
+          <span class="dim">
+            held back by: {before.bottleneck.verdict}, {formatCount(before.steps.count)} steps
+          </span>
         </dd>
         <dt>Then</dt>
         <dd>
-          {path(after)} <span class="dim">held back by: {after.bottleneck.verdict}, {formatCount(after.steps.count)} steps</span>
+          {path(after)}{" "}
+          <span class="dim">
+            held back by: {after.bottleneck.verdict}, {formatCount(after.steps.count)} steps
+          </span>
         </dd>
       </dl>
-      {steps !== null && <p class="dim">{steps.corrected ? "Medians, less the profiler's cost." : "Medians, as recorded with the profiler."}</p>}
+      {steps !== null && (
+        <p class="dim">
+          {steps.corrected ? "Medians, less the profiler's cost." : "Medians, as recorded with the profiler."}
+        </p>
+      )}
       {doubtsOf(before, after).map((doubt) => (
         <p key={doubt}>
           <span class="severity warning">Not alike.</span> {doubt}
@@ -106,7 +125,12 @@ function orderOf(job: ComparedReport, other: ComparedReport, isEarlier: boolean)
   return isEarlier ? [other, job] : [job, other];
 }
 
-function Differences({ before, after, state, go }: { before: ComparedReport; after: ComparedReport } & Pick<ViewProps, "state" | "go">) {
+function Differences({
+  before,
+  after,
+  state,
+  go,
+}: { before: ComparedReport; after: ComparedReport } & Pick<ViewProps, "state" | "go">) {
   const [all, setAll] = useState(false);
   const table = TABLES.find(([name]) => name === state.query.table)?.[0] ?? "classes";
   const parts = useMemo(() => partDifferences(before, after), [before, after]);
@@ -118,7 +142,11 @@ function Differences({ before, after, state, go }: { before: ComparedReport; aft
       <Whole before={before} after={after} />
       <section class="card" aria-labelledby="parts">
         <h2 id="parts">Parts of the median step</h2>
-        {parts === null ? <p class="dim">One of the steps cannot be split.</p> : <Rows rows={parts} label="Parts of the step" />}
+        {parts === null ? (
+          <p class="dim">One of the steps cannot be split.</p>
+        ) : (
+          <Rows rows={parts} label="Parts of the step" />
+        )}
         <p class="dim">As recorded: each moment belongs to one part.</p>
       </section>
       <section class="card" aria-labelledby="rows">
@@ -127,7 +155,13 @@ function Differences({ before, after, state, go }: { before: ComparedReport; aft
         <p class="choices">
           {TABLES.map(([name, title]) => (
             <label key={name}>
-              <input type="radio" name="table" checked={table === name} onChange={() => go({ ...state, query: { ...state.query, table: name === "classes" ? "" : name } })} /> {title}
+              <input
+                type="radio"
+                name="table"
+                checked={table === name}
+                onChange={() => go({ ...state, query: { ...state.query, table: name === "classes" ? "" : name } })}
+              />{" "}
+              {title}
             </label>
           ))}
         </p>
@@ -138,7 +172,10 @@ function Differences({ before, after, state, go }: { before: ComparedReport; aft
           </button>
         )}
         <p class="dim">
-          {ofStep ? "All of a trace's GPU time by that name, over its number of steps" : "The GPU time by that name, over that of all GPU work"}; those that differ most first.
+          {ofStep
+            ? "All of a trace's GPU time by that name, over its number of steps"
+            : "The GPU time by that name, over that of all GPU work"}
+          ; those that differ most first.
         </p>
       </section>
     </>
@@ -159,7 +196,8 @@ export function Compare({ report, state, go }: ViewProps) {
       <section class="card" aria-labelledby="none">
         <h2 id="none">One trace is open</h2>
         <p>
-          Start the page with two, and this view shows what changed from the first to the second: <code>headroom ui before.json.gz after.json.gz</code>
+          Start the page with two, and this view shows what changed from the first to the second:{" "}
+          <code>headroom ui before.json.gz after.json.gz</code>
         </p>
       </section>
     );
@@ -169,7 +207,10 @@ export function Compare({ report, state, go }: ViewProps) {
       {others.length > 1 && (
         <label>
           Compared with{" "}
-          <select value={String(chosen.trace)} onChange={(event) => go({ ...state, query: { ...state.query, with: event.currentTarget.value } })}>
+          <select
+            value={String(chosen.trace)}
+            onChange={(event) => go({ ...state, query: { ...state.query, with: event.currentTarget.value } })}
+          >
             {others.map((one) => (
               <option key={one.trace} value={String(one.trace)}>
                 {one.path}

@@ -1,13 +1,13 @@
-import { type Column, DataTable, useOrder } from "../components/data_table";
-import { type Fact, Facts } from "../components/facts";
-import { MetricChart } from "../components/metric_chart";
-import type { MetricsOverTime } from "../api/metrics";
 import type { Loader, Loading, LoadingStage, Probe } from "../api/loading";
+import type { MetricsOverTime } from "../api/metrics";
 import type { InputWait } from "../api/report_tables";
 import type { Interval, Report } from "../api/types";
 import { useAnswer } from "../api/use_answer";
+import { type Column, DataTable, useOrder } from "../components/data_table";
+import { type Fact, Facts } from "../components/facts";
+import { MetricChart } from "../components/metric_chart";
 import { formatCount, formatMs, formatPercent, formatSentence, formatUs } from "../format";
-import { judgementOf, roomOf, settingsOf as wordsOf, stationsOf, whyNoJudgement } from "../model/input_pipeline";
+import { judgementOf, roomOf, stationsOf, whyNoJudgement, settingsOf as wordsOf } from "../model/input_pipeline";
 import { boundOf, pathOf, queryOf, runningOf, settingsOf, titleOf } from "../model/loading";
 import { writeState } from "../model/url_state";
 import "./data.css";
@@ -19,15 +19,38 @@ const READY = "loader.ready";
 
 const COLUMNS: Column<LoadingStage>[] = [
   { key: "name", title: "Stage", cell: titleOf, kind: "name" },
-  { key: "sample", title: "A sample", meaning: "Own time: without stages inside", cell: (row) => row.per_sample_us, format: formatUs },
-  { key: "share", title: "Share", meaning: "Of preparing batches", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
-  { key: "running", title: "Running", meaning: "Share of its time on a core; the rest waits for files, locks or a core", cell: runningOf, format: formatPercent },
+  {
+    key: "sample",
+    title: "A sample",
+    meaning: "Own time: without stages inside",
+    cell: (row) => row.per_sample_us,
+    format: formatUs,
+  },
+  {
+    key: "share",
+    title: "Share",
+    meaning: "Of preparing batches",
+    cell: (row) => row.share_pct,
+    format: formatPercent,
+    kind: "share",
+  },
+  {
+    key: "running",
+    title: "Running",
+    meaning: "Share of its time on a core; the rest waits for files, locks or a core",
+    cell: runningOf,
+    format: formatPercent,
+  },
   { key: "own", title: "In all", cell: (row) => row.own_ms, format: formatMs },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
 ];
 
 const waitFacts = (wait: InputWait): Fact[] => [
-  { title: "A batch makes the loop wait", value: formatMs(wait.host_ms), note: `mean of ${formatCount(wait.batches)} batches` },
+  {
+    title: "A batch makes the loop wait",
+    value: formatMs(wait.host_ms),
+    note: `mean of ${formatCount(wait.batches)} batches`,
+  },
   { title: "GPU idle meanwhile", value: formatMs(wait.exposed_ms), note: "what it costs" },
   { title: "Hidden behind GPU work", value: formatMs(wait.hidden_ms), note: "costs nothing" },
 ];
@@ -41,7 +64,15 @@ function probeFacts(probe: Probe): Fact[] {
     ["The same samples again", probe.again_ms, "in memory by then"],
   ];
   return facts.flatMap(([title, time, note]) =>
-    time === null ? [] : [{ title, value: formatMs(time.mid), note: `${formatMs(time.low)} to ${formatMs(time.high)}${note === "" ? "" : `; ${note}`}` }],
+    time === null
+      ? []
+      : [
+          {
+            title,
+            value: formatMs(time.mid),
+            note: `${formatMs(time.low)} to ${formatMs(time.high)}${note === "" ? "" : `; ${note}`}`,
+          },
+        ],
   );
 }
 
@@ -80,7 +111,8 @@ export function Data({ report, state, go }: ViewProps) {
   const loaders = first.answer?.loaders ?? [];
   const loader = answer?.loaders[0];
   const bound = answer === null ? "" : boundOf(answer);
-  const choose = (number: number) => go({ ...state, query: { ...state.query, ...queryOf({ ...settingsOf({}), loader: number }) } });
+  const choose = (number: number) =>
+    go({ ...state, query: { ...state.query, ...queryOf({ ...settingsOf({}), loader: number }) } });
 
   return (
     <>
@@ -104,7 +136,10 @@ export function Data({ report, state, go }: ViewProps) {
           </ol>
         )}
         {stations.length > 0 && answer !== null && (
-          <p class="dim">Means of the whole recording. What is simulated below prices the first batch of an epoch apart, so that its own means differ a little.</p>
+          <p class="dim">
+            Means of the whole recording. What is simulated below prices the first batch of an epoch apart, so that its
+            own means differ a little.
+          </p>
         )}
       </section>
       <QueueDepth report={report} />
@@ -128,10 +163,15 @@ export function Data({ report, state, go }: ViewProps) {
         </p>
       )}
       {asked.pending && <p class="dim">Simulating the loader …</p>}
-      {error !== "" && <p class="dim">{error.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}.</p>}
+      {error !== "" && (
+        <p class="dim">
+          {error.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}.
+        </p>
+      )}
       {error === "" && answer !== null && loader === undefined && (
         <p class="dim">
-          Which stage of the loader takes the time, and what would cure it, is not in a profiler's trace: <RecordCommand /> has it, without a change of the program.
+          Which stage of the loader takes the time, and what would cure it, is not in a profiler's trace:{" "}
+          <RecordCommand /> has it, without a change of the program.
         </p>
       )}
       {error === "" && answer !== null && loader !== undefined && (
@@ -139,7 +179,14 @@ export function Data({ report, state, go }: ViewProps) {
           {answer.forecast === null ? (
             <p class="dim">What other settings would buy cannot be told: {answer.no_forecast}.</p>
           ) : (
-            <LoaderSettings key={chosen} loading={answer} loader={loader} forecast={answer.forecast} state={state} go={go} />
+            <LoaderSettings
+              key={chosen}
+              loading={answer}
+              loader={loader}
+              forecast={answer.forecast}
+              state={state}
+              go={go}
+            />
           )}
           <section aria-labelledby="stages">
             <h2 id="stages">What preparing a batch is made of</h2>
@@ -154,7 +201,10 @@ export function Data({ report, state, go }: ViewProps) {
               <h2 id="probe">Probes in this run</h2>
               <Facts facts={probeFacts(answer.probe)} />
               {answer.probe.limit_ms !== null && (
-                <p>With these workers no step gets below {formatMs(answer.probe.limit_ms)}, the slower of loop and preparation, wherever the samples lie.</p>
+                <p>
+                  With these workers no step gets below {formatMs(answer.probe.limit_ms)}, the slower of loop and
+                  preparation, wherever the samples lie.
+                </p>
               )}
               {answer.probe.doubts.map((doubt) => (
                 <p key={doubt}>{formatSentence(doubt)}.</p>

@@ -6,7 +6,16 @@ import { Chart } from "../components/chart";
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { Slider } from "../components/slider";
 import { useDraft } from "../components/use_draft";
-import { formatBytes, formatCount, formatMs, formatNumber, formatPercent, formatRate, formatSentence, formatSpeedup } from "../format";
+import {
+  formatBytes,
+  formatCount,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  formatRate,
+  formatSentence,
+  formatSpeedup,
+} from "../format";
 import type { ChartSeries } from "../model/chart";
 import {
   CACHED,
@@ -19,8 +28,8 @@ import {
   type LoadingSettings,
   namableStages,
   type OptionRow,
-  pathOf,
   PREFETCH,
+  pathOf,
   queryOf,
   rowsOf,
   settingsOf,
@@ -35,13 +44,43 @@ const COLUMNS: Column<OptionRow>[] = [
   { key: "setting", title: "Setting", cell: (row) => row.setting, kind: "name" },
   { key: "notes", title: "Note", cell: (row) => row.notes.join(", ") },
   { key: "step", title: "Step", cell: (row) => row.step_ms.mid, format: formatMs },
-  { key: "range", title: "Interval", meaning: "Sorted by its lower end", cell: (row) => row.step_ms.low, format: (low, row) => `${formatMs(low)} to ${formatMs(row.step_ms.high)}` },
-  { key: "speed", title: "Speed", meaning: "Over the recorded setting", cell: (row) => row.speedup, format: formatSpeedup },
+  {
+    key: "range",
+    title: "Interval",
+    meaning: "Sorted by its lower end",
+    cell: (row) => row.step_ms.low,
+    format: (low, row) => `${formatMs(low)} to ${formatMs(row.step_ms.high)}`,
+  },
+  {
+    key: "speed",
+    title: "Speed",
+    meaning: "Over the recorded setting",
+    cell: (row) => row.speedup,
+    format: formatSpeedup,
+  },
   { key: "samples", title: "Samples a second", cell: (row) => row.samples_per_s, format: formatNumber },
   { key: "wait", title: "Waits", meaning: "Of a step, for its batch", cell: (row) => row.wait_ms, format: formatMs },
-  { key: "cpus", title: "CPUs busy", meaning: "Logical CPUs that loop and workers keep busy", cell: (row) => row.busy_cpus, format: formatNumber },
-  { key: "use", title: "Workers busy", meaning: "Share of their time", cell: (row) => 100 * row.worker_use, format: formatPercent },
-  { key: "memory", title: "Memory", meaning: "Of the batches under way, at most", cell: (row) => row.memory_bytes, format: formatBytes },
+  {
+    key: "cpus",
+    title: "CPUs busy",
+    meaning: "Logical CPUs that loop and workers keep busy",
+    cell: (row) => row.busy_cpus,
+    format: formatNumber,
+  },
+  {
+    key: "use",
+    title: "Workers busy",
+    meaning: "Share of their time",
+    cell: (row) => 100 * row.worker_use,
+    format: formatPercent,
+  },
+  {
+    key: "memory",
+    title: "Memory",
+    meaning: "Of the batches under way, at most",
+    cell: (row) => row.memory_bytes,
+    format: formatBytes,
+  },
 ];
 
 interface ControlsProps {
@@ -67,7 +106,9 @@ function Controls({ settings, loading, loader, forecast, onChange }: ControlsPro
           label="Workers"
           value={String(workers)}
           range={workersRange(loader, forecast)}
-          onValue={number(0, 4096, (value) => onChange({ workers: Math.round(value) === loader.workers ? null : Math.round(value) }, true))}
+          onValue={number(0, 4096, (value) =>
+            onChange({ workers: Math.round(value) === loader.workers ? null : Math.round(value) }, true),
+          )}
         />
       </fieldset>
       <fieldset disabled={workers === 0}>
@@ -76,17 +117,29 @@ function Controls({ settings, loading, loader, forecast, onChange }: ControlsPro
           label="Batches ahead"
           value={String(settings.prefetch ?? loader.prefetch_factor ?? DEFAULT_PREFETCH)}
           range={PREFETCH}
-          onValue={number(1, 4096, (value) => onChange({ prefetch: Math.round(value) === loader.prefetch_factor ? null : Math.round(value) }, true))}
+          onValue={number(1, 4096, (value) =>
+            onChange({ prefetch: Math.round(value) === loader.prefetch_factor ? null : Math.round(value) }, true),
+          )}
         />
       </fieldset>
       <fieldset>
         <legend>Samples kept in memory, transforms done</legend>
-        <Slider label="Cached" value={String(settings.cached)} range={CACHED} unit="%" onValue={number(0, 100, (cached) => onChange({ cached }, true))} />
+        <Slider
+          label="Cached"
+          value={String(settings.cached)}
+          range={CACHED}
+          unit="%"
+          onValue={number(0, 100, (cached) => onChange({ cached }, true))}
+        />
       </fieldset>
       {stages.length > 0 && (
         <fieldset>
           <legend>A stage becomes faster</legend>
-          <select aria-label="Stage" value={settings.stage} onChange={(event) => onChange({ stage: event.currentTarget.value })}>
+          <select
+            aria-label="Stage"
+            value={settings.stage}
+            onChange={(event) => onChange({ stage: event.currentTarget.value })}
+          >
             <option value="">none</option>
             {stages.map((stage) => (
               <option key={stage} value={stage}>
@@ -95,7 +148,13 @@ function Controls({ settings, loading, loader, forecast, onChange }: ControlsPro
             ))}
           </select>
           {settings.stage !== "" && (
-            <Slider label="Times as fast" value={String(settings.factor)} range={FACTOR} unit="times as fast" onValue={number(1e-3, 1e6, (factor) => onChange({ factor }, true))} />
+            <Slider
+              label="Times as fast"
+              value={String(settings.factor)}
+              range={FACTOR}
+              unit="times as fast"
+              onValue={number(1e-3, 1e6, (factor) => onChange({ factor }, true))}
+            />
           )}
         </fieldset>
       )}
@@ -116,16 +175,28 @@ function Figures({ option }: { option: LoadingOption }) {
           <code>{option.setting}</code>
         </bdi>
         : {formatMs(low)} to {formatMs(high)}
-        {option.samples_per_s !== null && `, ${formatRate(option.samples_per_s, "samples")}`}; {formatMs(option.wait_ms)} of a step wait for its batch, and{" "}
-        {formatNumber(option.busy_cpus)} logical CPUs are busy.
+        {option.samples_per_s !== null && `, ${formatRate(option.samples_per_s, "samples")}`};{" "}
+        {formatMs(option.wait_ms)} of a step wait for its batch, and {formatNumber(option.busy_cpus)} logical CPUs are
+        busy.
         {option.oversubscribed && " More threads want to run than there are cores."}
-        {option.exceeds_memory && ` Its batches under way take ${formatBytes(option.memory_bytes)}, more than was free: workers would be killed.`}
+        {option.exceeds_memory &&
+          ` Its batches under way take ${formatBytes(option.memory_bytes)}, more than was free: workers would be killed.`}
       </p>
     </>
   );
 }
 
-function Curve({ forecast, loader, asked, workers }: { forecast: LoadingForecast; loader: Loader; asked: LoadingOption | null; workers: number }) {
+function Curve({
+  forecast,
+  loader,
+  asked,
+  workers,
+}: {
+  forecast: LoadingForecast;
+  loader: Loader;
+  asked: LoadingOption | null;
+  workers: number;
+}) {
   const curve = useMemo(() => curveOf(forecast, loader, asked, workers), [forecast, loader, asked, workers]);
   const series = useMemo(() => {
     const all: ChartSeries[] = [
@@ -143,25 +214,47 @@ function Curve({ forecast, loader, asked, workers }: { forecast: LoadingForecast
     <Chart
       label={`${curve.inSamples ? "Samples a second" : "Speed"} over workers: ${format(last.y)} with ${formatCount(last.x)}.`}
       series={series}
-      x={{ label: "workers", format: formatNumber, tick: (value) => (Number.isInteger(value) ? formatCount(value) : ""), min: 0 }}
-      y={{ label: curve.inSamples ? "samples a second" : "times the recorded speed", format, tick: formatNumber, min: 0 }}
+      x={{
+        label: "workers",
+        format: formatNumber,
+        tick: (value) => (Number.isInteger(value) ? formatCount(value) : ""),
+        min: 0,
+      }}
+      y={{
+        label: curve.inSamples ? "samples a second" : "times the recorded speed",
+        format,
+        tick: formatNumber,
+        min: 0,
+      }}
       height={260}
     />
   );
 }
 
 /** @param loading  the answer without a change, of the loader of the address */
-export function LoaderSettings({ loading, loader, forecast, state, go }: { loading: Loading; loader: Loader; forecast: LoadingForecast } & Pick<ViewProps, "state" | "go">) {
+export function LoaderSettings({
+  loading,
+  loader,
+  forecast,
+  state,
+  go,
+}: { loading: Loading; loader: Loader; forecast: LoadingForecast } & Pick<ViewProps, "state" | "go">) {
   const outer = new URLSearchParams(queryOf(settingsOf(state.query))).toString();
-  const [draft, setDraft] = useDraft(outer, (text) => go({ ...state, query: { ...state.query, ...Object.fromEntries(new URLSearchParams(text)) } }));
+  const [draft, setDraft] = useDraft(outer, (text) =>
+    go({ ...state, query: { ...state.query, ...Object.fromEntries(new URLSearchParams(text)) } }),
+  );
   const settings = useMemo(() => settingsOf(Object.fromEntries(new URLSearchParams(draft))), [draft]);
   const change = changeOf(settings, loader);
   const { answer, error, pending } = useAnswer<Loading>(change === "" ? null : pathOf(settings.loader, change), true);
   const asked = change === "" || error !== "" ? null : (answer?.forecast?.asked[0] ?? null);
-  const rows = useMemo(() => rowsOf({ ...forecast, asked: asked === null ? [] : [asked] }, loader), [forecast, asked, loader]);
+  const rows = useMemo(
+    () => rowsOf({ ...forecast, asked: asked === null ? [] : [asked] }, loader),
+    [forecast, asked, loader],
+  );
   const { order, onOrder } = useOrder("");
   const enough = forecast.options.find((option) => option.setting === forecast.cheapest);
-  const onChange = (next: Partial<LoadingSettings>, moves?: boolean) => setDraft(new URLSearchParams(queryOf({ ...settings, ...next })).toString(), moves);
+  const onChange = (next: Partial<LoadingSettings>, moves?: boolean) =>
+    setDraft(new URLSearchParams(queryOf({ ...settings, ...next })).toString(), moves);
   const doubts = doubtsOf(loading);
   return (
     <section class="card" aria-labelledby="would">
@@ -188,16 +281,17 @@ export function LoaderSettings({ loading, loader, forecast, state, go }: { loadi
       <Curve forecast={forecast} loader={loader} asked={asked} workers={settings.workers ?? loader.workers} />
       <DataTable label="Settings" columns={COLUMNS} rows={rows} order={order} onOrder={onOrder} />
       <p class="dim">
-        Were every batch there at once, a step would take {formatMs(forecast.ideal.step_ms.mid)}. Check: the recorded setting simulates to{" "}
-        {formatMs(forecast.simulated_step_ms)}, and took {formatMs(loading.loop.step_ms)}; forecasts carry the difference.
+        Were every batch there at once, a step would take {formatMs(forecast.ideal.step_ms.mid)}. Check: the recorded
+        setting simulates to {formatMs(forecast.simulated_step_ms)}, and took {`${formatMs(loading.loop.step_ms)}; `}
+        forecasts carry the difference.
         {rows.some((row) => row.oversubscribed) && " Crowded: more threads want to run than there are cores."}
       </p>
       {doubts.map((doubt) => (
         <p key={doubt}>{doubt}</p>
       ))}
       <p class="dim">
-        The same as a command: <code>{commandOf(loading.path, settings.loader, change)}</code>. It knows more changes: batch size, pinned memory, cached files, cores, storage, the
-        loop's own time.
+        The same as a command: <code>{commandOf(loading.path, settings.loader, change)}</code>. It knows more changes:
+        batch size, pinned memory, cached files, cores, storage, the loop's own time.
       </p>
     </section>
   );

@@ -5,21 +5,50 @@ import { PRICED_STEPS, usePrediction } from "../api/use_prediction";
 import { Chart } from "../components/chart";
 import { RangeBar } from "../components/range_bar";
 import { Refusal } from "../components/refusal";
-import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatMsTick, formatPercent, formatSentence, formatSpeedup } from "../format";
+import {
+  formatBytes,
+  formatCount,
+  formatJoules,
+  formatMoney,
+  formatMs,
+  formatMsTick,
+  formatPercent,
+  formatSentence,
+  formatSpeedup,
+} from "../format";
 import { isWhole, replayedAs } from "../model/baseline";
 import type { ChartPoint, ChartSeries } from "../model/chart";
-import { bestOf, comparable, type Cost, costOf, doubtsOf, frontOf, type GpuRow, rowsOf, sorted, type SortKey, sortOf } from "../model/gpus";
+import {
+  bestOf,
+  type Cost,
+  comparable,
+  costOf,
+  doubtsOf,
+  frontOf,
+  type GpuRow,
+  rowsOf,
+  type SortKey,
+  sorted,
+  sortOf,
+} from "../model/gpus";
 import "./gpus.css";
 import type { ViewProps } from "./registry";
 
-const COSTS: Record<Cost, string> = { money: `Price of ${formatCount(PRICED_STEPS)} steps`, energy: "Energy of a step" };
+const COSTS: Record<Cost, string> = {
+  money: `Price of ${formatCount(PRICED_STEPS)} steps`,
+  energy: "Energy of a step",
+};
 
-const formatCost = (row: GpuRow, cost: Cost) => (cost === "money" ? formatMoney(row.money, row.currency) : formatJoules(row.energy_joules));
+const formatCost = (row: GpuRow, cost: Cost) =>
+  cost === "money" ? formatMoney(row.money, row.currency) : formatJoules(row.energy_joules);
 
 /** The sentence that the answer is for. */
 function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
   const fastest = bestOf(rows, (row) => row.step_ms.mid);
-  const sure = bestOf(rows.filter((row) => !row.extrapolated), (row) => row.step_ms.mid);
+  const sure = bestOf(
+    rows.filter((row) => !row.extrapolated),
+    (row) => row.step_ms.mid,
+  );
   const cheapest = bestOf(comparable(rows, "money"), (row) => row.money);
   const thriftiest = bestOf(rows, (row) => row.energy_joules);
   const item = (title: string, row: GpuRow | null, text: (row: GpuRow) => string) =>
@@ -39,7 +68,11 @@ function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
     <ul class="gpu-best">
       {item("Fastest", fastest, step)}
       {sure !== fastest && item("Fastest of those near what was measured", sure, step)}
-      {item(`Cheapest for ${formatCount(PRICED_STEPS)} steps`, cheapest, (row) => `${formatCost(row, "money")}, ${formatMs(row.step_ms.mid)} a step`)}
+      {item(
+        `Cheapest for ${formatCount(PRICED_STEPS)} steps`,
+        cheapest,
+        (row) => `${formatCost(row, "money")}, ${formatMs(row.step_ms.mid)} a step`,
+      )}
       {item("Least energy", thriftiest, (row) => `${formatCost(row, "energy")} a step, ${formatMs(row.step_ms.mid)}`)}
     </ul>
   );
@@ -57,13 +90,31 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
     });
     const all: ChartSeries[] = [
       { label: "nothing beats these", points: front.map(point), dashed: true, color: "--text" },
-      { label: "near what was measured", kind: "points", points: shown.filter((row) => !row.extrapolated && !row.recorded).map(point), color: "--series-1" },
-      { label: "extrapolated", kind: "points", points: shown.filter((row) => row.extrapolated && !row.recorded).map(point), color: "--series-2" },
-      { label: "recorded", kind: "points", points: shown.filter((row) => row.recorded).map(point), color: "--series-3" },
+      {
+        label: "near what was measured",
+        kind: "points",
+        points: shown.filter((row) => !row.extrapolated && !row.recorded).map(point),
+        color: "--series-1",
+      },
+      {
+        label: "extrapolated",
+        kind: "points",
+        points: shown.filter((row) => row.extrapolated && !row.recorded).map(point),
+        color: "--series-2",
+      },
+      {
+        label: "recorded",
+        kind: "points",
+        points: shown.filter((row) => row.recorded).map(point),
+        color: "--series-3",
+      },
     ];
     return all.filter((one) => one.points.length > 0);
   }, [shown, front, cost]);
-  if (shown.length < 2) return <p class="dim">Too few GPUs that the job fits have a {cost === "money" ? "listed price" : "known power"}.</p>;
+  if (shown.length < 2)
+    return (
+      <p class="dim">Too few GPUs that the job fits have a {cost === "money" ? "listed price" : "known power"}.</p>
+    );
   const currency = shown[0]?.currency ?? null;
   return (
     <>
@@ -82,7 +133,11 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
         label={`Step time and ${COSTS[cost].toLowerCase()} of ${shown.length} GPUs; nothing beats ${front.map((row) => row.gpu).join(", ")}.`}
         series={series}
         x={{ label: "step time", format: formatMs, tick: formatMsTick, log: true }}
-        y={{ label: COSTS[cost], format: cost === "money" ? (value) => formatMoney(value, currency) : formatJoules, log: true }}
+        y={{
+          label: COSTS[cost],
+          format: cost === "money" ? (value) => formatMoney(value, currency) : formatJoules,
+          log: true,
+        }}
         height={300}
         onPick={onPick}
       />
@@ -105,7 +160,11 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
     const own = sort.key === key;
     const next = own && !sort.descending ? `-${key}` : key;
     return (
-      <th scope="col" class={number ? "number" : ""} aria-sort={own ? (sort.descending ? "descending" : "ascending") : undefined}>
+      <th
+        scope="col"
+        class={number ? "number" : ""}
+        aria-sort={own ? (sort.descending ? "descending" : "ascending") : undefined}
+      >
         <button type="button" onClick={() => onSort(next)}>
           {title} {own ? (sort.descending ? "↓" : "↑") : ""}
         </button>
@@ -132,7 +191,11 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
         <tbody>
           {rows.map((row) => {
             const range = `${formatMs(row.step_ms.low)} to ${formatMs(row.step_ms.high)}`;
-            const classes = [row.recorded ? "recorded" : "", row.gpu === meant ? "meant" : "", row.fits === false ? "too-small" : ""];
+            const classes = [
+              row.recorded ? "recorded" : "",
+              row.gpu === meant ? "meant" : "",
+              row.fits === false ? "too-small" : "",
+            ];
             return (
               <tr key={row.gpu} id={`gpu-${row.gpu}`} class={classes.join(" ")}>
                 <th scope="row" title={`${row.name}: ${row.why}`}>
@@ -162,10 +225,16 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
                     <span class="no">no</span>
                   )}
                 </td>
-                <td class={`number ${row.money === null ? "dim" : ""}`} title={row.option === null ? undefined : instanceOf(row.option)}>
+                <td
+                  class={`number ${row.money === null ? "dim" : ""}`}
+                  title={row.option === null ? undefined : instanceOf(row.option)}
+                >
                   {formatMoney(row.money, row.currency)}
                 </td>
-                <td class="number" title={row.energy_error_pct === null ? undefined : `Within ${formatPercent(row.energy_error_pct)}.`}>
+                <td
+                  class="number"
+                  title={row.energy_error_pct === null ? undefined : `Within ${formatPercent(row.energy_error_pct)}.`}
+                >
                   {formatJoules(row.energy_joules)}
                 </td>
               </tr>
@@ -216,11 +285,13 @@ export function Gpus({ report, state, go }: ViewProps) {
       <section class="card" aria-labelledby="gpus">
         <h2 id="gpus">This job on {rows.length} GPUs</h2>
         <p class="dim">
-          {recorded !== null && `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "a step"}, ${replayedAs(report.steps)}. `}
+          {recorded !== null &&
+            `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "a step"}, ${replayedAs(report.steps)}. `}
           {memory === null
             ? `What memory it takes is not known: ${answer.baseline?.no_memory ?? "nothing tells"}.`
             : `It takes ${formatBytes(memory)} of memory at the peak.`}
-          {gpusOfJob > 1 && ` Energy and money are of all ${gpusOfJob} GPUs of the job, each of which is taken to do what this one does.`}
+          {gpusOfJob > 1 &&
+            ` Energy and money are of all ${gpusOfJob} GPUs of the job, each of which is taken to do what this one does.`}
           {answer.baseline?.steps_note != null && ` ${formatSentence(answer.baseline.steps_note)}.`}
         </p>
         <Best rows={rows} recorded={recorded} />
@@ -230,19 +301,38 @@ export function Gpus({ report, state, go }: ViewProps) {
         <div class="choices">
           {(["money", "energy"] as Cost[]).map((one) => (
             <label key={one}>
-              <input type="radio" name="cost" checked={cost === one} onChange={() => set({ cost: one === "money" ? "" : one })} /> {COSTS[one]}
+              <input
+                type="radio"
+                name="cost"
+                checked={cost === one}
+                onChange={() => set({ cost: one === "money" ? "" : one })}
+              />{" "}
+              {COSTS[one]}
             </label>
           ))}
           <label>
-            <input type="checkbox" checked={sure} onChange={() => set({ sure: sure ? "" : "1" })} /> Leave out what is extrapolated*
+            <input type="checkbox" checked={sure} onChange={() => set({ sure: sure ? "" : "1" })} /> Leave out what is
+            extrapolated*
           </label>
         </div>
         <Pareto rows={rows} cost={cost} onPick={pick} />
-        {cost === "money" && answer.prices !== null && <p class="dim">On the cheapest {gpusOfJob === 1 ? "instance with one such GPU" : `instances that hold the ${gpusOfJob} GPUs of the job`}. Prices: {answer.prices}.{recorded?.money === null && ` Of ${recorded.gpu} itself, none is listed.`}</p>}
+        {cost === "money" && answer.prices !== null && (
+          <p class="dim">
+            On the cheapest{" "}
+            {gpusOfJob === 1 ? "instance with one such GPU" : `instances that hold the ${gpusOfJob} GPUs of the job`}.
+            Prices: {answer.prices}.{recorded?.money === null && ` Of ${recorded.gpu} itself, none is listed.`}
+          </p>
+        )}
       </section>
       <section class="card" aria-labelledby="table">
         <h2 id="table">Each GPU</h2>
-        <Table rows={sorted(rows, sort.key, sort.descending)} sort={sort} onSort={(next) => set({ sort: next === "step" ? "" : next })} meant={meant} front={front} />
+        <Table
+          rows={sorted(rows, sort.key, sort.descending)}
+          sort={sort}
+          onSort={(next) => set({ sort: next === "step" ? "" : next })}
+          meant={meant}
+          front={front}
+        />
         {doubts.length > 0 && (
           <>
             <h3>* Extrapolated: ranges are wider, and true steps may lie beyond them</h3>

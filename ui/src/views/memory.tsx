@@ -11,17 +11,41 @@ import { Purposes } from "../components/purposes";
 import { Refusal } from "../components/refusal";
 import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatUs } from "../format";
 import { memoryMetrics } from "../model/machine";
-import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, type Mover, moversOf, nameOf, recordedPurposes, titleOfKind, workingGpu } from "../model/memory";
+import {
+  batchSeriesOf,
+  copiesOf,
+  curveOf,
+  type Mover,
+  modelledPurposes,
+  moversOf,
+  nameOf,
+  recordedPurposes,
+  titleOfKind,
+  workingGpu,
+} from "../model/memory";
 import "./memory.css";
 import type { ViewProps } from "./registry";
 
 const HOLDERS: Column<MemoryHolder>[] = [
   { key: "operator", title: "Allocated by", cell: (row) => row.operator ?? "outside of operators", kind: "name" },
   { key: "layer", title: "Layer", cell: (row) => row.layer ?? "", varies: true },
-  { key: "line", title: "Source line", meaning: "Your own innermost Python frame", cell: (row) => row.line ?? "", kind: "name", varies: true },
+  {
+    key: "line",
+    title: "Source line",
+    meaning: "Your own innermost Python frame",
+    cell: (row) => row.line ?? "",
+    kind: "name",
+    varies: true,
+  },
   { key: "kind", title: "For", cell: (row) => titleOfKind(row.kind) },
   { key: "bytes", title: "At the peak", cell: (row) => row.bytes, format: formatBytes },
-  { key: "pieces", title: "Pieces", meaning: "Allocations that hold it", cell: (row) => row.allocations, format: formatCount },
+  {
+    key: "pieces",
+    title: "Pieces",
+    meaning: "Allocations that hold it",
+    cell: (row) => row.allocations,
+    format: formatCount,
+  },
 ];
 
 const STEPS: Column<MemoryUse["steps"][number]>[] = [
@@ -35,7 +59,14 @@ const COPIES: Column<KernelRow>[] = [
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "GPU time", cell: (row) => row.total_us, format: formatUs },
-  { key: "share", title: "Share", meaning: "Of all GPU time", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
+  {
+    key: "share",
+    title: "Share",
+    meaning: "Of all GPU time",
+    cell: (row) => row.share_pct,
+    format: formatPercent,
+    kind: "share",
+  },
   { key: "mean", title: "Mean", cell: (row) => row.mean_us, format: formatUs },
   { key: "max", title: "Most", cell: (row) => row.max_us, format: formatUs },
 ];
@@ -43,29 +74,53 @@ const COPIES: Column<KernelRow>[] = [
 const MOVERS: Column<Mover>[] = [
   { key: "name", title: "Operator", cell: (row) => row.name, kind: "name" },
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
-  { key: "bytes", title: "Traffic", meaning: "Least traffic of all calls: each input and output once", cell: (row) => row.bytes, format: formatBytes },
+  {
+    key: "bytes",
+    title: "Traffic",
+    meaning: "Least traffic of all calls: each input and output once",
+    cell: (row) => row.bytes,
+    format: formatBytes,
+  },
   { key: "total", title: "GPU time", cell: (row) => row.totalUs, format: formatUs },
   { key: "rate", title: "Rate", cell: (row) => row.bytesPerS, format: formatByteRate },
-  { key: "peak", title: "Of the bandwidth", meaning: "Above 100 %: caches hold some of it", cell: (row) => row.peakPct, format: formatPercent, kind: "share" },
+  {
+    key: "peak",
+    title: "Of the bandwidth",
+    meaning: "Above 100 %: caches hold some of it",
+    cell: (row) => row.peakPct,
+    format: formatPercent,
+    kind: "share",
+  },
 ];
 
 function factsOf(report: Report): Fact[] {
   const facts: Fact[] = [];
   const gpu = workingGpu(report);
-  if (gpu?.memory_bytes != null) facts.push({ title: "Memory of the GPU", value: formatBytes(gpu.memory_bytes), note: gpu.name ?? "" });
+  if (gpu?.memory_bytes != null)
+    facts.push({ title: "Memory of the GPU", value: formatBytes(gpu.memory_bytes), note: gpu.name ?? "" });
   const bandwidth = report.efficiency.memory_bandwidth_gbs;
-  if (bandwidth !== null) facts.push({ title: "Its bandwidth", value: formatByteRate(bandwidth * 1e9), note: "by its data sheet" });
+  if (bandwidth !== null)
+    facts.push({ title: "Its bandwidth", value: formatByteRate(bandwidth * 1e9), note: "by its data sheet" });
   for (const row of report.gpu_time.slice(0, 1)) {
     const which = report.gpu_time.length > 1 ? `, the first of ${formatCount(report.gpu_time.length)} GPUs` : "";
-    facts.push({ title: "Copies and sets", value: formatMs(row.memory_ms), note: `of ${formatMs(row.busy_ms)} in which the GPU works${which}` });
-    facts.push({ title: "Nothing else runs meanwhile", value: formatMs(row.exposed_memory_ms), note: "what copies and sets cost" });
+    facts.push({
+      title: "Copies and sets",
+      value: formatMs(row.memory_ms),
+      note: `of ${formatMs(row.busy_ms)} in which the GPU works${which}`,
+    });
+    facts.push({
+      title: "Nothing else runs meanwhile",
+      value: formatMs(row.exposed_memory_ms),
+      note: "what copies and sets cost",
+    });
   }
   return facts;
 }
 
 const WORTH_SHOWING_BYTES = 1e6; // Of the host, which holds a few scalars in most traces.
 
-const memoryOfGpu = (report: Report, device: number | null): number | null => report.inputs[0]?.devices.find((one) => one.id === device)?.memory_bytes ?? null;
+const memoryOfGpu = (report: Report, device: number | null): number | null =>
+  report.inputs[0]?.devices.find((one) => one.id === device)?.memory_bytes ?? null;
 
 /** By the trace's own records: what the peak is for, over time, and who holds it. */
 function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Report }) {
@@ -78,15 +133,22 @@ function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Rep
   return (
     <section class="card more" aria-labelledby={id}>
       <h2 id={id}>
-        {name}: {formatBytes(use.peak_bytes)} allocated at most{use.peak_step === null ? "" : `, in step ${use.peak_step}`}
+        {name}: {formatBytes(use.peak_bytes)} allocated at most
+        {use.peak_step === null ? "" : `, in step ${use.peak_step}`}
       </h2>
       <p>
-        {use.most_reserved_bytes !== null && use.most_reserved_bytes > 0 && `${formatBytes(use.most_reserved_bytes)} were taken from the driver`}
-        {use.most_reserved_bytes !== null && use.most_reserved_bytes > 0 && all !== null && `, of the GPU's ${formatBytes(all)}`}
+        {use.most_reserved_bytes !== null &&
+          use.most_reserved_bytes > 0 &&
+          `${formatBytes(use.most_reserved_bytes)} were taken from the driver`}
+        {use.most_reserved_bytes !== null &&
+          use.most_reserved_bytes > 0 &&
+          all !== null &&
+          `, of the GPU's ${formatBytes(all)}`}
         {use.most_reserved_bytes !== null && use.most_reserved_bytes > 0 && ". "}
         {grows && (
           <strong>
-            Each step leaves {formatBytes(use.growth_bytes_per_step)} more than the one before: something holds on to tensors of past steps.
+            Each step leaves {formatBytes(use.growth_bytes_per_step)} more than the one before: something holds on to
+            tensors of past steps.
           </strong>
         )}
       </p>
@@ -102,11 +164,19 @@ function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Rep
       />
       <h3>Who holds it at the peak</h3>
       {use.holders.length > 0 ? (
-        <DataTable label={`Who holds the memory of ${name} at its peak`} columns={HOLDERS} rows={use.holders} limit={12} {...byBytes} />
+        <DataTable
+          label={`Who holds the memory of ${name} at its peak`}
+          columns={HOLDERS}
+          rows={use.holders}
+          limit={12}
+          {...byBytes}
+        />
       ) : (
         <p class="dim">Nothing that was allocated while it was recorded.</p>
       )}
-      {use.steps.length > 1 && <DataTable label={`Memory of ${name} in each step`} columns={STEPS} rows={use.steps} limit={12} {...byStep} />}
+      {use.steps.length > 1 && (
+        <DataTable label={`Memory of ${name} in each step`} columns={STEPS} rows={use.steps} limit={12} {...byStep} />
+      )}
     </section>
   );
 }
@@ -131,7 +201,12 @@ function Modelled({ memory, recorded, gpuBytes }: { memory: StepMemory; recorded
           <Chart
             label={`Memory of a step against its samples: ${memory.batch_sizes.map((row) => `${formatCount(row.samples)} take ${formatBytes(row.reserved_bytes)}`).join(", ")}.`}
             series={series}
-            x={{ label: "samples a step", format: formatCount, log: true, ticks: memory.batch_sizes.map((row) => row.samples) }}
+            x={{
+              label: "samples a step",
+              format: formatCount,
+              log: true,
+              ticks: memory.batch_sizes.map((row) => row.samples),
+            }}
             y={{ label: "memory", format: formatBytes, log: true }}
             height={220}
           />
@@ -154,7 +229,9 @@ export function Memory({ report }: ViewProps) {
   const movers = moversOf(report.operators, report.efficiency.memory_bandwidth_gbs);
   const byTime = useOrder("total");
   const byTraffic = useOrder("bytes");
-  const uses = (report.memory?.devices ?? []).filter((use) => use.device !== null || use.peak_bytes >= WORTH_SHOWING_BYTES);
+  const uses = (report.memory?.devices ?? []).filter(
+    (use) => use.device !== null || use.peak_bytes >= WORTH_SHOWING_BYTES,
+  );
   const { answer, error, pending } = usePrediction();
   const modelled = answer?.baseline?.memory ?? null;
   const unknown = error !== "" ? error : (answer?.baseline?.no_memory ?? "");
@@ -169,7 +246,9 @@ export function Memory({ report }: ViewProps) {
       {uses.map((use, index) => (
         <Recorded key={index} use={use} id={`memory-${index}`} report={report} />
       ))}
-      {modelled !== null && <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={workingGpu(report)?.memory_bytes ?? null} />}
+      {modelled !== null && (
+        <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={workingGpu(report)?.memory_bytes ?? null} />
+      )}
       {pending && (
         <section class="card more modelling" aria-labelledby="step">
           <h2 id="step">What a step needs by its shapes</h2>
@@ -182,7 +261,8 @@ export function Memory({ report }: ViewProps) {
           <Refusal isError={false} why={unknown} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
           {uses.length === 0 && (
             <p class="dim">
-              <code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code> records what is allocated and freed, when and by whom.
+              <code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code> records what is allocated and
+              freed, when and by whom.
             </p>
           )}
         </section>
@@ -193,7 +273,8 @@ export function Memory({ report }: ViewProps) {
           <MetricTable label="How full it was" rows={metrics} />
         ) : (
           <p class="card">
-            Not recorded. <code>headroom record -o run.pftrace -- python train.py</code> records used and free memory of GPUs and machine.
+            Not recorded. <code>headroom record -o run.pftrace -- python train.py</code> records used and free memory of
+            GPUs and machine.
           </p>
         )}
       </section>
@@ -202,7 +283,9 @@ export function Memory({ report }: ViewProps) {
         {movers.length > 0 ? (
           <DataTable label="Who moves most of it" columns={MOVERS} rows={movers} limit={20} {...byTraffic} />
         ) : (
-          <p class="dim">No operator has known traffic: record GPU activity, with ProfilerActivity.CPU and record_shapes=True.</p>
+          <p class="dim">
+            No operator has known traffic: record GPU activity, with ProfilerActivity.CPU and record_shapes=True.
+          </p>
         )}
       </section>
       <section aria-labelledby="copies">

@@ -81,11 +81,13 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
 function Replayed({ report }: { report: Report }) {
   const window = report.engine_window;
   const all = report.steps.count;
-  if (window === null || window.steps >= all || report.findings.every((finding) => finding.saves_ms === null)) return null;
+  if (window === null || window.steps >= all || report.findings.every((finding) => finding.saves_ms === null))
+    return null;
   const steps = window.steps === 1 ? `step ${window.first_step}` : `steps ${window.first_step} to ${window.last_step}`;
   return (
     <p class="dim">
-      Savings are those of {steps}, which stand for all {formatCount(all)}. What if replays every step: its figures may differ a little.
+      Savings are those of {steps}, which stand for all {formatCount(all)}. What if replays every step: its figures may
+      differ a little.
     </p>
   );
 }
@@ -110,9 +112,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         </ul>
       </section>
       <section aria-labelledby="step" class="card">
-        <h2 id="step">
-          {steps.p50_ms === null ? "No whole step was recorded" : `${formatMs(steps.p50_ms)} a step`}
-        </h2>
+        <h2 id="step">{steps.p50_ms === null ? "No whole step was recorded" : `${formatMs(steps.p50_ms)} a step`}</h2>
         {steps.p50_ms !== null && (
           <p class="dim">
             Median of {formatCount(steps.count)}, from {formatMs(steps.min_ms)} to {formatMs(steps.max_ms)}.
@@ -124,7 +124,9 @@ export function Overview({ report, catalogue, go }: ViewProps) {
           <p class="dim">The step cannot be split: record CPU and GPU activity of whole steps.</p>
         ) : (
           <table class="step-parts">
-            <caption class="dim">Each moment of the median step belongs to one row. Strong: the GPU works; pale: it is idle.</caption>
+            <caption class="dim">
+              Each moment of the median step belongs to one row. Strong: the GPU works; pale: it is idle.
+            </caption>
             <tbody>
               {partsOf(breakdown).map((part) => (
                 <tr key={part.key} class={part.ms === 0 ? "dim" : ""}>
@@ -153,7 +155,13 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         ) : (
           <ol class="findings">
             {report.findings.map((finding) => (
-              <FindingCard key={finding.id} finding={finding} events={isFile ? null : eventsOf(finding.id, report)} catalogue={catalogue} onTry={onTry} />
+              <FindingCard
+                key={finding.id}
+                finding={finding}
+                events={isFile ? null : eventsOf(finding.id, report)}
+                catalogue={catalogue}
+                onTry={onTry}
+              />
             ))}
           </ol>
         )}

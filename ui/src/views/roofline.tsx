@@ -2,7 +2,15 @@ import { useMemo } from "preact/hooks";
 import { Chart } from "../components/chart";
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { Facts } from "../components/facts";
-import { formatByteRate, formatFlopRate, formatFlopTick, formatIntensity, formatNumber, formatPercent, formatUs } from "../format";
+import {
+  formatByteRate,
+  formatFlopRate,
+  formatFlopTick,
+  formatIntensity,
+  formatNumber,
+  formatPercent,
+  formatUs,
+} from "../format";
 import { type Placed, placedOf, rooflineSeries } from "../model/roofline";
 import type { ViewProps } from "./registry";
 import "./roofline.css";
@@ -17,20 +25,57 @@ const columnsOf = (picked: string, pick: (operator: string) => void): Column<Pla
     cell: (row) => row.name,
     kind: "name",
     draw: (row) => (
-      <button type="button" class="long-name operator-name" aria-pressed={nameOf(row) === picked} title="Show it alone, or with all" onClick={() => pick(nameOf(row) === picked ? "" : nameOf(row))}>
+      <button
+        type="button"
+        class="long-name operator-name"
+        aria-pressed={nameOf(row) === picked}
+        title="Show it alone, or with all"
+        onClick={() => pick(nameOf(row) === picked ? "" : nameOf(row))}
+      >
         {row.name}
       </button>
     ),
   },
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "total", title: "GPU time", cell: (row) => row.totalUs, format: formatUs },
-  { key: "share", title: "Share", meaning: "Of all GPU time", cell: (row) => row.sharePct, format: formatPercent, kind: "share" },
+  {
+    key: "share",
+    title: "Share",
+    meaning: "Of all GPU time",
+    cell: (row) => row.sharePct,
+    format: formatPercent,
+    kind: "share",
+  },
   { key: "bound", title: "Bound by", cell: (row) => row.bound },
-  { key: "roof", title: "Of the roof", meaning: "Achieved share of what the roofs allow", cell: (row) => row.rooflinePct, format: formatPercent },
-  { key: "lost", title: "Beyond the roof", meaning: "GPU time that it takes longer than at the roof", cell: (row) => row.lostUs, format: formatUs },
-  { key: "intensity", title: "Intensity", meaning: "Work for each byte of memory traffic", cell: (row) => row.intensity, format: formatIntensity },
+  {
+    key: "roof",
+    title: "Of the roof",
+    meaning: "Achieved share of what the roofs allow",
+    cell: (row) => row.rooflinePct,
+    format: formatPercent,
+  },
+  {
+    key: "lost",
+    title: "Beyond the roof",
+    meaning: "GPU time that it takes longer than at the roof",
+    cell: (row) => row.lostUs,
+    format: formatUs,
+  },
+  {
+    key: "intensity",
+    title: "Intensity",
+    meaning: "Work for each byte of memory traffic",
+    cell: (row) => row.intensity,
+    format: formatIntensity,
+  },
   { key: "work", title: "Achieved", cell: (row) => row.flopsPerS, format: formatFlopRate },
-  { key: "traffic", title: "Memory", meaning: "Least traffic over time", cell: (row) => row.bytesPerS, format: formatByteRate },
+  {
+    key: "traffic",
+    title: "Memory",
+    meaning: "Least traffic over time",
+    cell: (row) => row.bytesPerS,
+    format: formatByteRate,
+  },
 ];
 
 export function Roofline({ report, state, go }: ViewProps) {
@@ -52,13 +97,15 @@ export function Roofline({ report, state, go }: ViewProps) {
     <>
       <h2>How close each operator comes to what the GPU can do: far under a roof, there is much to gain.</h2>
       {placed.length === 0 ? (
-        <p class="card">No operator has known work and traffic: record GPU activity, with ProfilerActivity.CPU and record_shapes=True.</p>
+        <p class="card">
+          No operator has known work and traffic: record GPU activity, with ProfilerActivity.CPU and record_shapes=True.
+        </p>
       ) : (
         <>
           <section class="card" aria-label="Roofline">
             <p>
-              Each dot is an operator, its area its share of GPU time. Under the slanted roof it waits for memory: fewer bytes help (fusion, smaller
-              types). Under a flat one it waits for arithmetic: tensor cores help.
+              Each dot is an operator, its area its share of GPU time. Under the slanted roof it waits for memory: fewer
+              bytes help (fusion, smaller types). Under a flat one it waits for arithmetic: tensor cores help.
             </p>
             <Chart
               label={`Roofline of ${efficiency.device_name ?? "an unknown GPU"} with ${placed.length} operators: achieved work over time by work for each byte.`}
@@ -69,13 +116,23 @@ export function Roofline({ report, state, go }: ViewProps) {
               onPick={(point) => pick(point.name ?? "")}
             />
             {series.length > 0 && efficiency.peaks.length === 0 && (
-              <p class="dim">No roofs: the trace does not name its GPU, or it is of a kind without a data sheet here.</p>
+              <p class="dim">
+                No roofs: the trace does not name its GPU, or it is of a kind without a data sheet here.
+              </p>
             )}
           </section>
           <section class="card" aria-label="Shares of GPU time">
             <Facts
               facts={facts.flatMap(([title, percent]) =>
-                percent === null ? [] : [{ title, value: formatPercent(percent), note: title === "MFU" ? "of the peak, in a step" : "of GPU time" }],
+                percent === null
+                  ? []
+                  : [
+                      {
+                        title,
+                        value: formatPercent(percent),
+                        note: title === "MFU" ? "of the peak, in a step" : "of GPU time",
+                      },
+                    ],
               )}
             />
           </section>
@@ -88,7 +145,13 @@ export function Roofline({ report, state, go }: ViewProps) {
               </button>
             )}
           </p>
-          <DataTable label="Operators under their roofs" columns={columnsOf(picked, pick)} rows={shown} order={order} onOrder={onOrder} />
+          <DataTable
+            label="Operators under their roofs"
+            columns={columnsOf(picked, pick)}
+            rows={shown}
+            order={order}
+            onOrder={onOrder}
+          />
         </>
       )}
     </>

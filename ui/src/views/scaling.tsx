@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { Cluster, Scaling as Answer, ScalePoint } from "../api/forecasts";
+import type { Scaling as Answer, Cluster, ScalePoint } from "../api/forecasts";
 import { useAnswer } from "../api/use_answer";
 import { Chart } from "../components/chart";
 import { Refusal } from "../components/refusal";
@@ -14,11 +14,11 @@ import {
   LIMITS,
   MOST_GBPS,
   MOST_GPUS,
-  pathOf,
   PER_NODE,
+  pathOf,
   queryOf,
-  type ScaleSettings,
   SCHEDULES,
+  type ScaleSettings,
   settingsOf,
   throughputPoints,
   toldOf,
@@ -73,22 +73,33 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
           />
         </fieldset>
       )}
-      {settings.cluster === "" && select("GPUs of a machine", String(settings.perNode), numbers(PER_NODE), (value) => onChange({ perNode: Number(value) }))}
-      {select("Up to so many GPUs", String(settings.most), numbers(MOST_GPUS), (value) => onChange({ most: Number(value) }))}
+      {settings.cluster === "" &&
+        select("GPUs of a machine", String(settings.perNode), numbers(PER_NODE), (value) =>
+          onChange({ perNode: Number(value) }),
+        )}
+      {select("Up to so many GPUs", String(settings.most), numbers(MOST_GPUS), (value) =>
+        onChange({ most: Number(value) }),
+      )}
       {select("Gradients are exchanged by", settings.schedule, SCHEDULES, (schedule) => onChange({ schedule }))}
       <fieldset>
         <legend>More GPUs</legend>
         <label>
-          <input type="radio" name="mode" checked={!settings.strong} onChange={() => onChange({ strong: false })} /> take more samples (weak)
+          <input type="radio" name="mode" checked={!settings.strong} onChange={() => onChange({ strong: false })} />{" "}
+          take more samples (weak)
         </label>
         <label>
-          <input type="radio" name="mode" checked={settings.strong} onChange={() => onChange({ strong: true })} /> share the batch out (strong)
+          <input type="radio" name="mode" checked={settings.strong} onChange={() => onChange({ strong: true })} /> share
+          the batch out (strong)
         </label>
       </fieldset>
       {scenario !== "" && (
         <label>
           <span>From “What if”</span>
-          <input type="checkbox" checked={settings.changes !== ""} onChange={(event) => onChange({ changes: event.currentTarget.checked ? scenario : "" })} />
+          <input
+            type="checkbox"
+            checked={settings.changes !== ""}
+            onChange={(event) => onChange({ changes: event.currentTarget.checked ? scenario : "" })}
+          />
           <span>
             with <code>{scenario}</code>
           </span>
@@ -101,7 +112,8 @@ function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
 /** One sentence on what limits, and the figures that it rests on. */
 function Verdict({ scaling }: { scaling: Answer }) {
   const verdict = verdictOf(scaling);
-  if (verdict === null) return <p>Cannot be told: {scaling.why ?? scaling.points[0]?.why ?? "no point could be forecast"}.</p>;
+  if (verdict === null)
+    return <p>Cannot be told: {scaling.why ?? scaling.points[0]?.why ?? "no point could be forecast"}.</p>;
   const { at, since } = verdict;
   const limit = at.limited_by === null ? "" : LIMITS[at.limited_by];
   const { baseline } = scaling;
@@ -109,17 +121,21 @@ function Verdict({ scaling }: { scaling: Answer }) {
   return (
     <>
       <p class="answer">
-        <strong>{formatPercent(at.efficiency_pct)}</strong> efficiency on {formatCount(at.gpus)} {at.gpus === 1 ? "GPU" : "GPUs"}
+        <strong>{formatPercent(at.efficiency_pct)}</strong> efficiency on {formatCount(at.gpus)}{" "}
+        {at.gpus === 1 ? "GPU" : "GPUs"}
       </p>
       <p>
         What limits it{since === null ? "" : ` from ${formatCount(since)} GPUs on`}: {limit}.
-        {exposed > 0 && ` On ${formatCount(at.gpus)}, ${formatMs(exposed)} of a step of ${formatMs(at.step_ms.mid)} wait for the network.`}
+        {exposed > 0 &&
+          ` On ${formatCount(at.gpus)}, ${formatMs(exposed)} of a step of ${formatMs(at.step_ms.mid)} wait for the network.`}
         {at.why !== "" && ` ${formatSentence(at.why)}.`}
       </p>
       <p class="dim">
-        One GPU: {formatMs(baseline.step_ms.mid)} ({formatMs(baseline.step_ms.low)} to {formatMs(baseline.step_ms.high)})
-        {baseline.samples_per_step !== null && `, ${formatCount(baseline.samples_per_step)} samples a step`}.
-        {baseline.recorded_gpus !== null && baseline.recorded_gpus > 1 && ` Recorded on ${formatCount(baseline.recorded_gpus)} GPUs: ${baseline.recorded_network}.`}
+        One GPU: {formatMs(baseline.step_ms.mid)} ({formatMs(baseline.step_ms.low)} to {formatMs(baseline.step_ms.high)}
+        ){baseline.samples_per_step !== null && `, ${formatCount(baseline.samples_per_step)} samples a step`}.
+        {baseline.recorded_gpus !== null &&
+          baseline.recorded_gpus > 1 &&
+          ` Recorded on ${formatCount(baseline.recorded_gpus)} GPUs: ${baseline.recorded_network}.`}
         {baseline.steps_note !== null && ` ${formatSentence(baseline.steps_note)}.`}
       </p>
     </>
@@ -136,10 +152,21 @@ function Curves({ points }: { points: ScalePoint[] }) {
   const throughput = useMemo(() => throughputPoints(points), [points]);
   const formatDone = throughput.inSamples ? (value: number) => formatRate(value, "samples") : formatSpeedup;
   const done = useMemo((): ChartSeries[] => {
-    const ideal: ChartSeries = { label: "as many times one GPU", points: throughput.ideal, dashed: true, color: "--dim" };
-    return [{ label: "forecast, with its range", points: throughput.points, color: "--series-1", format: formatDone }, { ...ideal, format: formatDone }];
+    const ideal: ChartSeries = {
+      label: "as many times one GPU",
+      points: throughput.ideal,
+      dashed: true,
+      color: "--dim",
+    };
+    return [
+      { label: "forecast, with its range", points: throughput.points, color: "--series-1", format: formatDone },
+      { ...ideal, format: formatDone },
+    ];
   }, [throughput]);
-  const efficiency = useMemo((): ChartSeries[] => [{ label: "efficiency", points: efficiencyPoints(points), color: "--series-1" }], [points]);
+  const efficiency = useMemo(
+    (): ChartSeries[] => [{ label: "efficiency", points: efficiencyPoints(points), color: "--series-1" }],
+    [points],
+  );
   const count = (value: number) => formatCount(Math.round(value));
   const x = { label: "GPUs", format: count, log: true, ticks: evenly(points.map((point) => point.gpus)) };
   const last = toldOf(points).at(-1);
@@ -152,7 +179,11 @@ function Curves({ points }: { points: ScalePoint[] }) {
           label={`Throughput over GPUs: ${formatDone(throughput.points.at(-1)?.y ?? 0)} on ${last.gpus}.`}
           series={done}
           x={x}
-          y={{ label: throughput.inSamples ? "samples a second" : "times one GPU", format: (value) => (value < 10 ? String(value) : count(value)), log: true }}
+          y={{
+            label: throughput.inSamples ? "samples a second" : "times one GPU",
+            format: (value) => (value < 10 ? String(value) : count(value)),
+            log: true,
+          }}
           height={260}
         />
       </div>
@@ -226,17 +257,28 @@ function Table({ points }: { points: ScalePoint[] }) {
 export function Scaling({ report, state, go }: ViewProps) {
   const scenario = state.query.scenario ?? "";
   const outer = new URLSearchParams(queryOf(settingsOf(state.query))).toString();
-  const [draft, setDraft] = useDraft(outer, (text) => go({ ...state, query: { ...state.query, ...Object.fromEntries(new URLSearchParams(text)) } }));
-  const settings = useMemo(() => settingsOf({ ...Object.fromEntries(new URLSearchParams(draft)), scenario }), [draft, scenario]);
+  const [draft, setDraft] = useDraft(outer, (text) =>
+    go({ ...state, query: { ...state.query, ...Object.fromEntries(new URLSearchParams(text)) } }),
+  );
+  const settings = useMemo(
+    () => settingsOf({ ...Object.fromEntries(new URLSearchParams(draft)), scenario }),
+    [draft, scenario],
+  );
   const known = useAnswer<{ clusters: Cluster[] }>("clusters");
   const clusters = known.answer?.clusters ?? null;
   const cluster = clusters?.find((one) => one.cluster === settings.cluster);
   const room = cluster?.nodes_at_most == null ? null : cluster.nodes_at_most * cluster.gpus_per_node;
-  const { answer, error: refused, pending } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room), true);
+  const {
+    answer,
+    error: refused,
+    pending,
+  } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room), true);
   const error = known.error !== "" ? known.error : refused;
   const onChange = (change: Partial<ScaleSettings>) =>
     setDraft(new URLSearchParams(queryOf({ ...settings, ...change })).toString(), change.gbps !== undefined);
-  const network = cluster?.description ?? `${formatGbps(settings.gbps)} between machines of ${formatCount(settings.perNode)} ${settings.perNode === 1 ? "GPU" : "GPUs"}`;
+  const network =
+    cluster?.description ??
+    `${formatGbps(settings.gbps)} between machines of ${formatCount(settings.perNode)} ${settings.perNode === 1 ? "GPU" : "GPUs"}`;
 
   return (
     <>

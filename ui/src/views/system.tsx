@@ -15,7 +15,14 @@ const TIMINGS: Column<TimingRow>[] = [
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Steps", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
-  { key: "share", title: "Share", meaning: "Of the steps' time on the host", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
+  {
+    key: "share",
+    title: "Share",
+    meaning: "Of the steps' time on the host",
+    cell: (row) => row.share_pct,
+    format: formatPercent,
+    kind: "share",
+  },
   { key: "mean", title: "Mean", meaning: "A step", cell: (row) => row.mean_ms, format: formatMs },
   { key: "p50", title: "Median", meaning: "A step", cell: (row) => row.p50_ms, format: formatMs },
   { key: "p99", title: "99 %", meaning: "A step", cell: (row) => row.p99_ms, format: formatMs },
@@ -28,8 +35,21 @@ const CALLBACKS: Column<CallbackRow>[] = [
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Calls", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
-  { key: "self", title: "Itself", meaning: "Without callbacks that it calls", cell: (row) => row.self_ms, format: formatMs },
-  { key: "share", title: "Share", meaning: "Of the whole steps", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
+  {
+    key: "self",
+    title: "Itself",
+    meaning: "Without callbacks that it calls",
+    cell: (row) => row.self_ms,
+    format: formatMs,
+  },
+  {
+    key: "share",
+    title: "Share",
+    meaning: "Of the whole steps",
+    cell: (row) => row.share_pct,
+    format: formatPercent,
+    kind: "share",
+  },
 ];
 
 const REGIONS: Column<RegionRow>[] = [
@@ -37,7 +57,13 @@ const REGIONS: Column<RegionRow>[] = [
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
-  { key: "self", title: "Itself", meaning: "While no other region is open inside", cell: (row) => row.self_ms, format: formatMs },
+  {
+    key: "self",
+    title: "Itself",
+    meaning: "While no other region is open inside",
+    cell: (row) => row.self_ms,
+    format: formatMs,
+  },
   { key: "p50", title: "Median", cell: (row) => row.p50_ms, format: formatMs },
   { key: "p99", title: "99 %", cell: (row) => row.p99_ms, format: formatMs },
   { key: "max", title: "Most", cell: (row) => row.max_ms, format: formatMs },
@@ -45,12 +71,28 @@ const REGIONS: Column<RegionRow>[] = [
 ];
 
 /** A heading, and the rows or what would record them. */
-function Section<Row extends object>({ id, title, missing, columns, rows }: { id: string; title: string; missing: string; columns: Column<Row>[]; rows: Row[] }) {
+function Section<Row extends object>({
+  id,
+  title,
+  missing,
+  columns,
+  rows,
+}: {
+  id: string;
+  title: string;
+  missing: string;
+  columns: Column<Row>[];
+  rows: Row[];
+}) {
   const { order, onOrder } = useOrder("total");
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
-      {rows.length === 0 ? <p class="dim">{missing}</p> : <DataTable label={title} columns={columns} rows={rows} order={order} onOrder={onOrder} />}
+      {rows.length === 0 ? (
+        <p class="dim">{missing}</p>
+      ) : (
+        <DataTable label={title} columns={columns} rows={rows} order={order} onOrder={onOrder} />
+      )}
     </section>
   );
 }
@@ -75,7 +117,9 @@ function Group({ group: { title, rows }, overTime, asked, onMetrics }: GroupProp
             <select
               aria-label={`${title} over time`}
               value={shown}
-              onChange={(event) => onMetrics([...asked.filter((name) => !names.includes(name)), event.currentTarget.value])}
+              onChange={(event) =>
+                onMetrics([...asked.filter((name) => !names.includes(name)), event.currentTarget.value])
+              }
             >
               {names.map((name) => (
                 <option key={name} value={name}>
@@ -104,8 +148,9 @@ export function System({ report, state, go }: ViewProps) {
       <h2>The machine while the job ran, and the parts of the loop that its host went through.</h2>
       {groups.length === 0 && (
         <p class="card">
-          No metrics of the machine were recorded. <code>headroom record -o run.pftrace -- python train.py</code> records processors, memory, disks,
-          network and GPUs beside the program; <code>headroom monitor</code> shows them live.
+          No metrics of the machine were recorded. <code>headroom record -o run.pftrace -- python train.py</code>{" "}
+          records processors, memory, disks, network and GPUs beside the program; <code>headroom monitor</code> shows
+          them live.
         </p>
       )}
       {error !== "" && (

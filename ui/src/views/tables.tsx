@@ -23,12 +23,20 @@ const figure = (key: string, title: string, format: Format, meaning: string): Co
   format,
 });
 
-const word = (key: string, title: string, meaning: string): Column<AnyRow> => ({ key, title, meaning, cell: (row) => row.words[key] ?? null });
+const word = (key: string, title: string, meaning: string): Column<AnyRow> => ({
+  key,
+  title,
+  meaning,
+  cell: (row) => row.words[key] ?? null,
+});
 
 const NAME: Column<AnyRow> = { key: "name", title: "Name", cell: (row) => row.name, kind: "name" };
 const RANK: Column<AnyRow> = { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true };
 const COUNT: Column<AnyRow> = { key: "count", title: "Calls", cell: (row) => row.count, format: formatCount };
-const SHARE: Column<AnyRow> = { ...figure("share_pct", "Share", formatPercent, "GPU time over that of all GPU work of the rank"), kind: "share" };
+const SHARE: Column<AnyRow> = {
+  ...figure("share_pct", "Share", formatPercent, "GPU time over that of all GPU work of the rank"),
+  kind: "share",
+};
 
 /** All that any table has: those of which no row knows anything are not shown. */
 const COLUMNS: Column<AnyRow>[] = [
@@ -59,8 +67,12 @@ const columnsOf = (kind: TableKind, columns: Column<AnyRow>[]): Column<AnyRow>[]
 /** Of single calls. */
 const CALL_COLUMNS: Column<AnyRow>[] = [
   figure("host_us", "Host, all", formatUs, "Host time of the calls, what they call included"),
-  ...(["mean_us", "p50_us", "min_us", "max_us"] as const).map((key) => figure(key, titleOfCall(key), formatUs, "GPU time of one call")),
-  ...(["mean_ms", "p50_ms", "p99_ms", "min_ms", "max_ms"] as const).map((key) => figure(key, titleOfCall(key), formatMs, "Of single entries")),
+  ...(["mean_us", "p50_us", "min_us", "max_us"] as const).map((key) =>
+    figure(key, titleOfCall(key), formatUs, "GPU time of one call"),
+  ),
+  ...(["mean_ms", "p50_ms", "p99_ms", "min_ms", "max_ms"] as const).map((key) =>
+    figure(key, titleOfCall(key), formatMs, "Of single entries"),
+  ),
 ];
 
 function titleOfCall(key: string): string {
@@ -78,7 +90,11 @@ function Tabs({ report, kind, state }: { report: Report; kind: TableKind; state:
   return (
     <nav class="tabs" aria-label="Tables">
       {TABLE_KINDS.map((one) => (
-        <a key={one.id} href={writeState({ ...state, query: { of: one.id } })} aria-current={one === kind ? "page" : undefined}>
+        <a
+          key={one.id}
+          href={writeState({ ...state, query: { of: one.id } })}
+          aria-current={one === kind ? "page" : undefined}
+        >
           {one.title} <span class="dim">{formatCount(report[one.id].length)}</span>
         </a>
       ))}
@@ -89,14 +105,22 @@ function Tabs({ report, kind, state }: { report: Report; kind: TableKind; state:
 function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] } & Pick<ViewProps, "state" | "go">) {
   const { query } = state;
   const set = (changes: Record<string, string>) => go({ ...state, query: { ...query, of: kind.id, ...changes } });
-  const [filter, setFilter] = useDraft(query.filter ?? "", (text) => go({ ...state, query: { ...query, of: kind.id, filter: text } }, true));
+  const [filter, setFilter] = useDraft(query.filter ?? "", (text) =>
+    go({ ...state, query: { ...query, of: kind.id, filter: text } }, true),
+  );
   const clocks = useMemo(() => clocksOf(kind, rows), [kind, rows]);
   const clock = clocks.find((one) => one === query.time) ?? clocks[0];
   const shape = SHAPES.find((one) => one.id === query.map)?.id ?? "icicle";
   const zoomText = query.zoom ?? "";
   const zoomed = useMemo(() => pathOfText(zoomText), [zoomText]);
   const tree = useMemo(
-    () => (clock === undefined ? null : treeOf(rows.map((row) => ({ path: row.path, value: sizeOf(row, clock) })), `All ${kind.title.toLowerCase()}`)),
+    () =>
+      clock === undefined
+        ? null
+        : treeOf(
+            rows.map((row) => ({ path: row.path, value: sizeOf(row, clock) })),
+            `All ${kind.title.toLowerCase()}`,
+          ),
     [rows, clock, kind],
   );
   const zoom = useMemo(() => (tree === null ? [] : nodeAt(tree, zoomed).path), [tree, zoomed]);
@@ -104,7 +128,10 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
     const inside = zoom.length === 0 ? rows : rows.filter((row) => isInside(row.path, zoom));
     return filtered(inside, (row) => `${row.name} ${row.words.class ?? ""} ${row.words.family ?? ""}`, filter);
   }, [rows, zoom, filter]);
-  const columns = useMemo(() => columnsOf(kind, query.columns === "all" ? [...COLUMNS, ...CALL_COLUMNS] : COLUMNS), [kind, query.columns]);
+  const columns = useMemo(
+    () => columnsOf(kind, query.columns === "all" ? [...COLUMNS, ...CALL_COLUMNS] : COLUMNS),
+    [kind, query.columns],
+  );
   const order = { by: query.sort ?? kind.sort, ascending: query.dir === "asc" };
 
   return (
@@ -114,9 +141,17 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
           <div class="tools">
             <Choice label="Shape of the map" options={SHAPES} value={shape} onValue={(map) => set({ map })} />
             {clocks.length > 1 && (
-              <Choice label="Size" options={clocks.map((id) => ({ id, title: CLOCK_TITLES[id] }))} value={clock} onValue={(time) => set({ time })} />
+              <Choice
+                label="Size"
+                options={clocks.map((id) => ({ id, title: CLOCK_TITLES[id] }))}
+                value={clock}
+                onValue={(time) => set({ time })}
+              />
             )}
-            <span class="dim">{shape === "icicle" ? "Width" : "Area"} is {clock === "gpu" ? "GPU time" : "host time"}. Click a part to go in; the table below follows.</span>
+            <span class="dim">
+              {shape === "icicle" ? "Width" : "Area"} is {clock === "gpu" ? "GPU time" : "host time"}. Click a part to
+              go in; the table below follows.
+            </span>
           </div>
           <NodeMap
             label={`${kind.title} by ${CLOCK_TITLES[clock]}`}
@@ -164,7 +199,10 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
 }
 
 export function Tables({ report, state, go }: ViewProps) {
-  const kind = TABLE_KINDS.find((one) => one.id === state.query.of) ?? TABLE_KINDS.find((one) => report[one.id].length > 0) ?? TABLE_KINDS[0];
+  const kind =
+    TABLE_KINDS.find((one) => one.id === state.query.of) ??
+    TABLE_KINDS.find((one) => report[one.id].length > 0) ??
+    TABLE_KINDS[0];
   const rows = useMemo(() => (kind === undefined ? [] : rowsOf(report, kind.id)), [report, kind]);
   if (kind === undefined) return null;
   return (

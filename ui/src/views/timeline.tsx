@@ -1,12 +1,23 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { fetchRange, fetchSearch, fetchSpan, fetchTimeline, type NameTotal, type Range, type Search, type Span, type SpanPlace, type Timeline as Tracks } from "../api/timeline";
 import { embeddedAnswers } from "../api/embedded";
+import {
+  fetchRange,
+  fetchSearch,
+  fetchSpan,
+  fetchTimeline,
+  type NameTotal,
+  type Range,
+  type Search,
+  type Span,
+  type SpanPlace,
+  type Timeline as Tracks,
+} from "../api/timeline";
 import { formatCount, formatNs, formatPercent } from "../format";
 import { defaultsOf, textOf } from "../model/scenario";
 import { listenToKeys } from "../timeline/keys";
 import { Pane, type Selected } from "../timeline/pane";
-import { SearchBox } from "../timeline/search_box";
 import { shareOfList, titleOf } from "../timeline/range_texts";
+import { SearchBox } from "../timeline/search_box";
 import { SharedView } from "../timeline/shared_view";
 import { around, clip, pan, readViewport, type Viewport, writeViewport, zoom } from "../timeline/viewport";
 import type { ViewProps } from "./registry";
@@ -61,7 +72,17 @@ function Totals({ title, rows, length }: { title: string; rows: NameTotal[]; len
   );
 }
 
-function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: Tracks; onShow: () => void; onDrop: () => void }) {
+function RangePanel({
+  range,
+  tracks,
+  onShow,
+  onDrop,
+}: {
+  range: Range;
+  tracks: Tracks;
+  onShow: () => void;
+  onDrop: () => void;
+}) {
   const length = Math.max(1, range.to_ns - range.from_ns);
   const share = (ns: number) => `${formatNs(ns)} (${formatPercent((100 * ns) / length)})`;
   return (
@@ -78,10 +99,12 @@ function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: T
       <ul>
         {range.streams.map((stream) => (
           <li key={stream.track}>
-            {titleOf(tracks.tracks, stream.track)}: busy {share(stream.busy_ns)}; idle as work was launched too late {share(stream.idle_for_host_ns)}, idle for other GPU work{" "}
-            {share(stream.idle_for_others_ns)}
+            {titleOf(tracks.tracks, stream.track)}: busy {share(stream.busy_ns)}; idle as work was launched too late{" "}
+            {share(stream.idle_for_host_ns)}, idle for other GPU work {share(stream.idle_for_others_ns)}
             {stream.idle_unknown_ns > 0 && `, idle for reasons that were not recorded ${share(stream.idle_unknown_ns)}`}
-            {stream.idle_others_work_ns > 0 && `; nothing to do while another stream works ${share(stream.idle_others_work_ns)}`}.
+            {stream.idle_others_work_ns > 0 &&
+              `; nothing to do while another stream works ${share(stream.idle_others_work_ns)}`}
+            .
           </li>
         ))}
       </ul>
@@ -93,13 +116,27 @@ function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: T
   );
 }
 
-function SpanPanel({ selected, span, onGo }: { selected: Selected; span: Span | null; onGo: (place: SpanPlace) => void }) {
+function SpanPanel({
+  selected,
+  span,
+  onGo,
+}: {
+  selected: Selected;
+  span: Span | null;
+  onGo: (place: SpanPlace) => void;
+}) {
   return (
     <section class="card timeline-panel" aria-labelledby="span" aria-live="polite">
       <h2 id="span">{span?.name ?? (selected.label || "A span")}</h2>
       <p>
-        <strong>{formatNs(span?.duration_ns ?? selected.duration_ns)}</strong> from {formatNs(span?.start_ns ?? selected.start_ns)} on.
-        {selected.count > 1 && <span class="dim"> The longest of {formatCount(selected.count)} that lie too close together to be drawn apart.</span>}
+        <strong>{formatNs(span?.duration_ns ?? selected.duration_ns)}</strong> from{" "}
+        {formatNs(span?.start_ns ?? selected.start_ns)} on.
+        {selected.count > 1 && (
+          <span class="dim">
+            {" "}
+            The longest of {formatCount(selected.count)} that lie too close together to be drawn apart.
+          </span>
+        )}
       </p>
       {span !== null && (
         <>
@@ -153,7 +190,10 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   latest.current = state;
   const fail = (failure: Error) => setError(failure.message);
   const isFile = embeddedAnswers() !== null;
-  const ranked = useMemo(() => catalogue.filter((one) => one.ranked).map((one) => textOf({ [one.name]: defaultsOf(one) }, catalogue)), [catalogue]);
+  const ranked = useMemo(
+    () => catalogue.filter((one) => one.ranked).map((one) => textOf({ [one.name]: defaultsOf(one) }, catalogue)),
+    [catalogue],
+  );
 
   // What one sees is written to the address, and followed where the address is another's: Back, or a link.
   const written = useRef(state.query.t);
@@ -182,7 +222,10 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
     setSpan(null);
     if (selected === null || isFile) return;
     const abort = new AbortController();
-    fetchSpan(selected.lane, selected.row, abort.signal).then(setSpan, (failure: Error) => !abort.signal.aborted && fail(failure));
+    fetchSpan(selected.lane, selected.row, abort.signal).then(
+      setSpan,
+      (failure: Error) => !abort.signal.aborted && fail(failure),
+    );
     return () => abort.abort();
   }, [selected]);
 
@@ -191,7 +234,10 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
     if (range === null || isFile) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      fetchRange(range.begin, range.end, abort.signal).then(setSums, (failure: Error) => !abort.signal.aborted && fail(failure));
+      fetchRange(range.begin, range.end, abort.signal).then(
+        setSums,
+        (failure: Error) => !abort.signal.aborted && fail(failure),
+      );
     }, SEARCH_DELAY_MS);
     return () => {
       clearTimeout(timer);
@@ -241,20 +287,30 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
       }),
     [shared, selected],
   );
-  const set = (query: Record<string, string>, replace = false) => go({ ...state, query: { ...state.query, ...query } }, replace);
+  const set = (query: Record<string, string>, replace = false) =>
+    go({ ...state, query: { ...state.query, ...query } }, replace);
   const found = useMemo(() => (search === null ? null : new Set(search.names)), [search]);
 
   return (
     <>
       <section aria-label="Controls" class="timeline-controls">
-        <SearchBox text={text} search={search} input={searchBox} hidden={isFile} onText={(find) => set({ find }, true)} onGo={goTo} />
+        <SearchBox
+          text={text}
+          search={search}
+          input={searchBox}
+          hidden={isFile}
+          onText={(find) => set({ find }, true)}
+          onGo={goTo}
+        />
         <label>
           Go to{" "}
           <select
             value=""
             onChange={(event) => {
               const step = tracks.steps[Number(event.currentTarget.value)];
-              shared.set(step === undefined ? { begin: 0, end: tracks.length_ns } : around(step.start_ns, step.wall_ns));
+              shared.set(
+                step === undefined ? { begin: 0, end: tracks.length_ns } : around(step.start_ns, step.wall_ns),
+              );
               event.currentTarget.value = "";
             }}
           >
@@ -307,27 +363,40 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
         />
       </section>
       {forecast !== null && <ForecastPane forecast={forecast} shared={shared} onFailure={fail} />}
-      {sums !== null && range !== null && <RangePanel range={sums} tracks={tracks} onShow={() => shared.set(range)} onDrop={() => setRange(null)} />}
+      {sums !== null && range !== null && (
+        <RangePanel range={sums} tracks={tracks} onShow={() => shared.set(range)} onDrop={() => setRange(null)} />
+      )}
       {selected !== null && <SpanPanel selected={selected} span={span} onGo={goTo} />}
       {isFile && (
         <p class="card">
-          This page is a file. To search, to see forecasts, what is known of a span and finer detail: <code>headroom ui TRACE</code>
+          This page is a file. To search, to see forecasts, what is known of a span and finer detail:{" "}
+          <code>headroom ui TRACE</code>
         </p>
       )}
       <p class="dim">
-        Drag to move, Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a stretch. Keys, but in a field: W A S D, F for what is selected, / to search, arrows from span to span.
+        Drag to move, Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a stretch. Keys, but in a
+        field: W A S D, F for what is selected, / to search, arrows from span to span.
       </p>
     </>
   );
 }
 
 /** Selection here is by itself: the trace knows nothing of these spans. */
-function ForecastPane({ forecast, shared, onFailure }: { forecast: Tracks; shared: SharedView; onFailure: (error: Error) => void }) {
+function ForecastPane({
+  forecast,
+  shared,
+  onFailure,
+}: {
+  forecast: Tracks;
+  shared: SharedView;
+  onFailure: (error: Error) => void;
+}) {
   const [selected, setSelected] = useState<Selected | null>(null);
   const CHANGED = 0x100;
   const INSERTED = 0x200;
   useEffect(() => setSelected(null), [forecast]);
-  const mark = selected === null ? "" : selected.style & CHANGED ? ", changed" : selected.style & INSERTED ? ", new" : "";
+  const mark =
+    selected === null ? "" : selected.style & CHANGED ? ", changed" : selected.style & INSERTED ? ", new" : "";
   return (
     <section class="pane-half" aria-label={`Forecast of ${forecast.scenario}`}>
       <h2>Forecast: {forecast.scenario}</h2>

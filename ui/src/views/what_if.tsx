@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { BatchCurve, Forecast, Report, Scenario, ScenarioKey, WhatIf as Answer } from "../api/types";
+import type { WhatIf as Answer, BatchCurve, Forecast, Report, Scenario, ScenarioKey } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { Bar } from "../components/bar";
 import { Chart } from "../components/chart";
@@ -15,7 +15,8 @@ import { barsOf, prefixesOf } from "../model/waterfall";
 import type { ViewProps } from "./registry";
 import "./what_if.css";
 
-const pathOf = (scenarios: string[]) => `whatif${scenarios.map((one, index) => `${index === 0 ? "?" : "&"}scenario=${encodeURIComponent(one)}`).join("")}`;
+const pathOf = (scenarios: string[]) =>
+  `whatif${scenarios.map((one, index) => `${index === 0 ? "?" : "&"}scenario=${encodeURIComponent(one)}`).join("")}`;
 
 interface KeyInputProps {
   name: string;
@@ -56,7 +57,10 @@ function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: n
       </p>
       <p class="dim">
         {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)}, both {replayedAs(steps)}. Memory:{" "}
-        {forecast.memory_delta_bytes === null ? "not known" : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}.
+        {forecast.memory_delta_bytes === null
+          ? "not known"
+          : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}
+        .
       </p>
       <p class="why">
         {formatSentence(forecast.why)}.{" "}
@@ -75,12 +79,25 @@ function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: n
 function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null }) {
   const fitting = useMemo(() => curve.points.filter((point) => !point.too_large), [curve]);
   const line = (label: string, value: (point: BatchCurve["points"][number]) => number | null): ChartSeries[] => [
-    { label, points: curve.points.flatMap((point) => (value(point) === null ? [] : [{ x: point.samples, y: value(point) ?? 0 }])), color: "--series-1" },
+    {
+      label,
+      points: curve.points.flatMap((point) =>
+        value(point) === null ? [] : [{ x: point.samples, y: value(point) ?? 0 }],
+      ),
+      color: "--series-1",
+    },
   ];
   const throughput = useMemo(() => line("throughput", (point) => point.samples_per_s), [curve]);
   const step = useMemo(() => line("step", (point) => point.step_ms), [curve]);
   const memory = useMemo(() => line("memory", (point) => point.memory_delta_bytes), [curve]);
-  const x = { label: "samples a step", format: formatCount, log: true, ticks: curve.points.map((point) => point.samples).filter((samples) => samples !== asked || samples === curve.recorded_samples) };
+  const x = {
+    label: "samples a step",
+    format: formatCount,
+    log: true,
+    ticks: curve.points
+      .map((point) => point.samples)
+      .filter((samples) => samples !== asked || samples === curve.recorded_samples),
+  };
   const best = fitting.at(-1);
   return (
     <section class="card more" aria-labelledby="batch">
@@ -89,14 +106,34 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
         {curve.knee_samples === null
           ? "Up to the largest batch here, twice the samples bring 10 % more throughput or more each time."
           : `From ${formatCount(curve.knee_samples)} samples on, twice the batch brings less than 10 % more throughput.`}
-        {best !== undefined && fitting.length < curve.points.length && ` Beyond ${formatCount(best.samples)}, it does not fit the GPU's memory.`}
+        {best !== undefined &&
+          fitting.length < curve.points.length &&
+          ` Beyond ${formatCount(best.samples)}, it does not fit the GPU's memory.`}
         <span class="dim"> Recorded: {formatCount(curve.recorded_samples)}.</span>
       </p>
       <div class="curves">
-        <Chart label="Throughput over the batch size." series={throughput} x={x} y={{ label: "samples a second", format: (value) => formatRate(value, "samples"), min: 0 }} height={190} />
-        <Chart label="Step time over the batch size." series={step} x={x} y={{ label: "a step", format: formatMs, min: 0 }} height={190} />
+        <Chart
+          label="Throughput over the batch size."
+          series={throughput}
+          x={x}
+          y={{ label: "samples a second", format: (value) => formatRate(value, "samples"), min: 0 }}
+          height={190}
+        />
+        <Chart
+          label="Step time over the batch size."
+          series={step}
+          x={x}
+          y={{ label: "a step", format: formatMs, min: 0 }}
+          height={190}
+        />
         {(memory[0]?.points.length ?? 0) > 0 && (
-          <Chart label="Memory over the batch size." series={memory} x={x} y={{ label: "memory, against now", format: formatBytes }} height={190} />
+          <Chart
+            label="Memory over the batch size."
+            series={memory}
+            x={x}
+            y={{ label: "memory, against now", format: formatBytes }}
+            height={190}
+          />
         )}
       </div>
     </section>
@@ -135,15 +172,36 @@ function Change({ item, values, alone, baseline, batch, why, onToggle, onKey }: 
       <label>
         <input type="checkbox" checked={values !== undefined} onChange={onToggle} /> <strong>{item.name}</strong>
       </label>
-      {savesMs !== null && <span class={savesMs < 0 ? "alone costs" : "alone"}>{savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${atMost}${formatMs(savesMs)}`}</span>}
+      {savesMs !== null && (
+        <span class={savesMs < 0 ? "alone costs" : "alone"}>
+          {savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${atMost}${formatMs(savesMs)}`}
+        </span>
+      )}
       <div class="dim">{item.summary}</div>
-      {savesMs !== null && item.keys.length > 0 && <div class="dim">{savesMs < 0 ? "Costs" : "Saves"} that with {valuesText(item)}</div>}
+      {savesMs !== null && item.keys.length > 0 && (
+        <div class="dim">
+          {savesMs < 0 ? "Costs" : "Saves"} that with {valuesText(item)}
+        </div>
+      )}
       {why !== "" && <p class="abstains">{formatSentence(why)}.</p>}
-      {savesMs !== null && savesMs > 0 && baseline > 0 && <Bar share={1} busy={savesMs / baseline} label={`saves ${atMost}${formatMs(savesMs)} of ${formatMs(baseline)}`} />}
+      {savesMs !== null && savesMs > 0 && baseline > 0 && (
+        <Bar
+          share={1}
+          busy={savesMs / baseline}
+          label={`saves ${atMost}${formatMs(savesMs)} of ${formatMs(baseline)}`}
+        />
+      )}
       {values !== undefined &&
         item.keys.map((key) => (
           <span key={key.name} class="key">
-            {key.name} <KeyInput name={item.name} item={key} value={values[key.name] ?? ""} batch={batch} onValue={(value) => onKey(key.name, value)} />
+            {key.name}{" "}
+            <KeyInput
+              name={item.name}
+              item={key}
+              value={values[key.name] ?? ""}
+              batch={batch}
+              onValue={(value) => onKey(key.name, value)}
+            />
           </span>
         ))}
     </li>
@@ -154,7 +212,9 @@ const NONE: Answer = { schema: "", baseline: null, scenarios: [] };
 
 export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const outer = state.query.scenario ?? "";
-  const [scenario, setScenario] = useDraft(outer, (next) => go({ ...state, query: { ...state.query, scenario: next } }));
+  const [scenario, setScenario] = useDraft(outer, (next) =>
+    go({ ...state, query: { ...state.query, scenario: next } }),
+  );
   const choice = useMemo(() => choiceOf(scenario, catalogue), [scenario, catalogue]);
   const batch = report.throughput?.batch_size ?? null;
 
@@ -176,12 +236,20 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const baseline = job?.corrected_step_ms ?? 0;
   const notes = job === null ? [] : notesOf(job, report.steps);
   const shownParts = prefixes.length === 0 ? NONE : parts.answer;
-  const partsFit = shownParts !== null && (shownParts === NONE || whole?.name.startsWith(`${shownParts.scenarios[0]?.name}+`) === true);
+  const partsFit =
+    shownParts !== null &&
+    (shownParts === NONE || whole?.name.startsWith(`${shownParts.scenarios[0]?.name}+`) === true);
   const alone = useMemo(
-    () => new Map((ranking?.scenarios ?? []).map((forecast): [string, Alone] => [forecast.name.split(":")[0] ?? "", forecast])),
+    () =>
+      new Map(
+        (ranking?.scenarios ?? []).map((forecast): [string, Alone] => [forecast.name.split(":")[0] ?? "", forecast]),
+      ),
     [ranking],
   );
-  const whyNot = useMemo(() => new Map((ranking?.abstaining ?? []).map((one): [string, string] => [one.name, one.why])), [ranking]);
+  const whyNot = useMemo(
+    () => new Map((ranking?.abstaining ?? []).map((one): [string, string] => [one.name, one.why])),
+    [ranking],
+  );
   const groups = useMemo(() => groupsOf(catalogue, alone, whyNot), [catalogue, alone, whyNot]);
 
   const toggle = (item: Scenario) => {
