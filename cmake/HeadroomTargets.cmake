@@ -30,29 +30,59 @@ function(headroom_target_defaults target)
   endif()
 endfunction()
 
+# headroom_compile_in_batches(TARGET N): N files together, if HEADROOM_UNITY is on. "": CMake's default, 8.
+function(headroom_compile_in_batches target size)
+  set(together ${HEADROOM_UNITY})
+  if(size STREQUAL "1")
+    set(together OFF)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${together})
+  if(size)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+endfunction()
+
+# headroom_foreign_bytes_test(TEST): the gate runs it under sanitizers. TEST is a target and a test of that name.
+add_custom_target(foreign_bytes_tests)
+function(headroom_foreign_bytes_test test)
+  add_dependencies(foreign_bytes_tests ${test})
+  set_property(TEST ${test} APPEND PROPERTY LABELS foreign_bytes)
+endfunction()
+
 # headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [TEST_DEPS targets...]
-#                  [BENCHES a_bench.cc...] [FUZZERS b_fuzz.cc...])
+#                  [BENCHES a_bench.cc...] [FUZZERS b_fuzz.cc...] [BATCH N] [FOREIGN_BYTES] [TEXT_ONLY])
 #
 # Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, and what TEST_DEPS adds; run
 # by ctest), the benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each
 # b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/. Without BUILD_TESTING, the library
 # alone; under a sanitizer, no benchmark. ctest knows NAME_test by the label `unit`.
+#
+#   BATCH N        compiles N files together (8), if HEADROOM_UNITY is on; 1: file by file
+#   FOREIGN_BYTES  the code reads what others wrote: files, messages, requests. The gate tests it under sanitizers
+#                  (target `foreign_bytes_tests`, label `foreign_bytes`)
+#   TEXT_ONLY      the code writes text and takes no time to speak of: -O1, which compiles in two thirds of the time
 function(headroom_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
+  cmake_parse_arguments(ARG "FOREIGN_BYTES;TEXT_ONLY" "BATCH" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
   headroom_target_defaults(headroom_${name})
   target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
-  set_target_properties(headroom_${name} PROPERTIES UNITY_BUILD ${HEADROOM_UNITY})
+  headroom_compile_in_batches(headroom_${name} "${ARG_BATCH}")
+  if(ARG_TEXT_ONLY)
+    target_compile_options(headroom_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   if(ARG_TESTS AND BUILD_TESTING)
     add_executable(${name}_test ${ARG_TESTS})
     headroom_target_defaults(${name}_test)
     # Each file has a namespace of its own for its helpers, so that files can be compiled together.
-    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${HEADROOM_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+    headroom_compile_in_batches(${name}_test 12)
     target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
     # What is tested stays optimized; its tests then compile in half the time.
     target_compile_options(${name}_test PRIVATE -O0)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" LABELS unit)
+    if(ARG_FOREIGN_BYTES)
+      headroom_foreign_bytes_test(${name}_test)
+    endif()
     set_property(GLOBAL APPEND PROPERTY HEADROOM_UNIT_TESTS ${name}_test)
   endif()
   if(ARG_BENCHES AND BUILD_TESTING AND NOT HEADROOM_SANITIZE)

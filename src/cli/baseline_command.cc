@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -72,33 +69,32 @@ Result<std::vector<Listed>> ReadFolder(const std::string& folder) {
 
 }  // namespace
 
-BaselineCommand::BaselineCommand(CLI::App& parent) : folder_(kBaselineFolder) {
-  app_ = parent.add_subcommand("baseline", "Profiles of a job under a name, for headroom diff");
-  app_->footer(kBaselineExamples);
-  app_->require_subcommand(1);
-  save_ = app_->add_subcommand("save", "Save the profile of one run or of repeated ones");
-  save_->footer(kBaselineExamples);
-  save_->add_option("NAME", name_, "Of the baseline: letters, digits, '.', '_' and '-'")
-      ->required()
-      ->type_name("");
-  save_->add_option("TRACE", traces_, "Traces of one job: repeated runs, or their folder")
-      ->required()
-      ->type_name("");
-  save_->add_flag("--force", force_, "Replace the baseline of that name");
-  save_->add_flag("--here", here_,
-                  "The runs are of this machine as it is set up now: save its settings, too");
-  AddJobFlags(*save_, options_);
-  save_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
-  list_ = app_->add_subcommand("list", "The baselines of the folder");
-  list_->footer(kBaselineExamples);
-  list_->add_flag("--json", json_, "One JSON object, format headroom.baselines/1");
-  for (CLI::App* of : {save_, list_}) {
-    of->add_option("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))
-        ->type_name("DIR");
+BaselineCommand::BaselineCommand(Command parent) : folder_(kBaselineFolder) {
+  command_ = parent.AddCommand("baseline", "Profiles of a job under a name, for headroom diff",
+                               kBaselineExamples);
+  command_.RequireCommand();
+  save_ = command_.AddCommand("save", "Save the profile of one run or of repeated ones",
+                              kBaselineExamples);
+  save_.AddOption("NAME", name_, "Of the baseline: letters, digits, '.', '_' and '-'")
+      .Required()
+      .TypeName("");
+  save_.AddOption("TRACE", traces_, "Traces of one job: repeated runs, or their folder")
+      .Required()
+      .TypeName("");
+  save_.AddFlag("--force", force_, "Replace the baseline of that name");
+  save_.AddFlag("--here", here_,
+                "The runs are of this machine as it is set up now: save its settings, too");
+  AddJobFlags(save_, options_);
+  save_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+  list_ = command_.AddCommand("list", "The baselines of the folder", kBaselineExamples);
+  list_.AddFlag("--json", json_, "One JSON object, format headroom.baselines/1");
+  for (const Command of : {save_, list_}) {
+    of.AddOption("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))
+        .TypeName("DIR");
   }
 }
 
-Status BaselineCommand::Run() { return save_->parsed() ? Save() : List(); }
+Status BaselineCommand::Run() { return save_.is_chosen() ? Save() : List(); }
 
 Status BaselineCommand::Save() const {
   if (Status status = CheckBaselineName(name_); !status.ok()) return status;

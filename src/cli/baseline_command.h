@@ -11,18 +11,18 @@ namespace headroom::cli {
 
 class BaselineCommand : public Subcommand {
  public:
-  explicit BaselineCommand(CLI::App& parent);
+  explicit BaselineCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
   Status Save() const;
   Status List() const;
 
-  CLI::App* app_;
-  CLI::App* save_;
-  CLI::App* list_;
+  Command command_;
+  Command save_;
+  Command list_;
   std::string name_, folder_;
   std::vector<std::string> traces_;
   bool force_ = false, here_ = false, json_ = false;

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <array>
 #include <ctime>
 #include <filesystem>
@@ -15,8 +12,8 @@
 
 #include "base/atomic_file.h"
 #include "base/local_state.h"
+#include "cli/flags/value_checks.h"
 #include "cli/gpu_measurement.h"
-#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/python_program.h"
 #include "embedded/calibration_programs.h"
@@ -121,31 +118,32 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
 
 }  // namespace
 
-CalibrateCommand::CalibrateCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("calibrate", "Measure what forecasts need to know of this machine");
-  app_->footer(kCalibrateExamples);
-  app_->add_flag("--host", host_, "Cost of recording, from short training loops in PyTorch");
-  app_->add_flag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
-  app_->add_flag("--network", between_,
-                 "Latency and bandwidth between machines, in PyTorch, on each at once; needs -o");
-  app_->add_option("--master", network_.master, "Of --network: where rank 0 is")
-      ->type_name("ADDRESS:PORT");
-  app_->add_option("--rank", network_.rank, "Of --network: number of this machine [0]")
-      ->type_name("R");
-  app_->add_option("--world", network_.world, "Of --network: number of machines [2]")
-      ->type_name("N");
-  app_->add_option("--backend", network_.backend, "Of --network: gloo or nccl [gloo]")
-      ->type_name("NAME")
-      ->check(OneOf({"gloo", "nccl"}));
-  app_->add_option("-o,--output", output_path_, "Write there, not where later runs find it")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  app_->add_option("--python", python_, "Python that has PyTorch")->type_name("PATH");
-  app_->add_option("--seconds", seconds_,
-                   "Time for each of up to three loops [6], for --gpu [60] or --network [20]")
-      ->type_name("N")
-      ->check(AboveZero, "");
-  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+CalibrateCommand::CalibrateCommand(Command parent) {
+  command_ = parent.AddCommand("calibrate", "Measure what forecasts need to know of this machine",
+                               kCalibrateExamples);
+  command_.AddFlag("--host", host_, "Cost of recording, from short training loops in PyTorch");
+  command_.AddFlag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
+  command_.AddFlag("--network", between_,
+                   "Latency and bandwidth between machines, in PyTorch, on each at once; needs -o");
+  command_.AddOption("--master", network_.master, "Of --network: where rank 0 is")
+      .TypeName("ADDRESS:PORT");
+  command_.AddOption("--rank", network_.rank, "Of --network: number of this machine [0]")
+      .TypeName("R");
+  command_.AddOption("--world", network_.world, "Of --network: number of machines [2]")
+      .TypeName("N");
+  command_.AddOption("--backend", network_.backend, "Of --network: gloo or nccl [gloo]")
+      .TypeName("NAME")
+      .Check(OneOf({"gloo", "nccl"}));
+  command_.AddOption("-o,--output", output_path_, "Write there, not where later runs find it")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command_.AddOption("--python", python_, "Python that has PyTorch").TypeName("PATH");
+  command_
+      .AddOption("--seconds", seconds_,
+                 "Time for each of up to three loops [6], for --gpu [60] or --network [20]")
+      .TypeName("N")
+      .Check(AboveZero());
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Status CalibrateCommand::Run() {
@@ -155,7 +153,7 @@ Status CalibrateCommand::Run() {
         "headroom calibrate --gpu -o FILE, or headroom calibrate --network --master ADDRESS:PORT");
   }
   for (const char* flag : {"--master", "--rank", "--world", "--backend"}) {
-    if (!between_ && app_->get_option(flag)->count() > 0)
+    if (!between_ && command_.is_given(flag))
       return Status::Usage(fmt::format("{} belongs to --network", flag));
   }
   if (between_) return CalibrateNetwork();

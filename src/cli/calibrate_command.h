@@ -12,9 +12,9 @@ namespace headroom::cli {
 
 class CalibrateCommand : public Subcommand {
  public:
-  explicit CalibrateCommand(CLI::App& parent);
+  explicit CalibrateCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -22,7 +22,7 @@ class CalibrateCommand : public Subcommand {
   Status CalibrateGpu() const;
   Status CalibrateNetwork() const;
 
-  CLI::App* app_;
+  Command command_;
   bool host_ = false, gpu_ = false, between_ = false;
   NetworkMeasurement network_;
   std::string output_path_;

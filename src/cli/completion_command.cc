@@ -1,14 +1,11 @@
 #include "cli/completion_command.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <memory>
 #include <vector>
 
 #include "analysis/knowledge.h"
-#include "cli/command_description.h"
-#include "cli/help.h"
+#include "cli/flags/command_description.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cli/shell_completion.h"
 #include "cluster/topology.h"
@@ -47,17 +44,17 @@ Status OfferNames(std::vector<CommandDescription>& commands) {
 
 }  // namespace
 
-CompletionCommand::CompletionCommand(CLI::App& parent) : program_(parent) {
-  app_ = parent.add_subcommand("completion", "A script by which a shell completes all this");
-  app_->footer(kCompletionExamples);
-  app_->add_option("SHELL", shell_, "bash, zsh or fish")
-      ->required()
-      ->type_name("")
-      ->check(OneOf({"bash", "zsh", "fish"}));
+CompletionCommand::CompletionCommand(const Program& program) : program_(program) {
+  command_ = program.root().AddCommand("completion", "A script by which a shell completes all this",
+                                       kCompletionExamples);
+  command_.AddOption("SHELL", shell_, "bash, zsh or fish")
+      .Required()
+      .TypeName("")
+      .Check(OneOf({"bash", "zsh", "fish"}));
 }
 
 Status CompletionCommand::Run() {
-  std::vector<CommandDescription> commands = DescribeCommands(program_);
+  std::vector<CommandDescription> commands = program_.Describe();
   if (Status status = OfferNames(commands); !status.ok()) return status;
   if (shell_ == "bash") return WriteResult(BashCompletion(commands), "");
   if (shell_ == "zsh") return WriteResult(ZshCompletion(commands), "");

@@ -9,14 +9,14 @@ namespace headroom::cli {
 
 class CompletionCommand : public Subcommand {
  public:
-  explicit CompletionCommand(CLI::App& parent);
+  explicit CompletionCommand(const Program& program);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
-  CLI::App& program_;
-  CLI::App* app_;
+  const Program& program_;
+  Command command_;
   std::string shell_;
 };
 

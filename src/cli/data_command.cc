@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -16,7 +13,7 @@
 
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cli/payload.h"
 #include "cli/progress.h"
@@ -81,46 +78,47 @@ LoopView ViewOf(const TraceStore& store, const std::string& path) {
 
 }  // namespace
 
-DataCommand::DataCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("data", "Which stage of the input pipeline starves the loop");
-  app_->footer(kDataExamples);
-  app_->add_option("TRACE", trace_, "A recording of `headroom record`")->type_name("");
-  app_->add_option("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]")->type_name("");
-  app_->add_option("--loader", loader_,
-                   "Of several loaders, the K-th by how long the loop waited for them [1]")
-      ->type_name("K")
-      ->check(WholeNumber(1, 1'000'000));
-  app_->add_flag("--json", json_, "One JSON object, format headroom.data/1");
-  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
+DataCommand::DataCommand(Command parent) {
+  command_ = parent.AddCommand("data", "Which stage of the input pipeline starves the loop",
+                               kDataExamples);
+  command_.AddOption("TRACE", trace_, "A recording of `headroom record`").TypeName("");
+  command_.AddOption("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]").TypeName("");
+  command_
+      .AddOption("--loader", loader_,
+                 "Of several loaders, the K-th by how long the loop waited for them [1]")
+      .TypeName("K")
+      .Check(WholeNumber(1, 1'000'000));
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.data/1");
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
 
-  bench_ = app_->add_subcommand("bench", "A data container alone: samples, stages, workers");
-  bench_->footer(kBenchExamples);
-  bench_->add_option("MODULE:FUNCTION", function_, "Returns a DataLoader, or a dataset")
-      ->required()
-      ->type_name("");
-  bench_->add_option("--workers", workers_, "Numbers of workers to drain the loader with [0,1,2,4]")
-      ->type_name("K,...")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return IsListOfCounts(text) ? std::string()
-                                        : text + " is no list of numbers of workers, as 0,2,4";
-          },
-          ""));
-  bench_->add_option("--seconds", seconds_, "For each measurement [3]")
-      ->type_name("S")
-      ->check(Between(0.01, 3600));
-  bench_->add_option("--python", python_, "Python that has PyTorch [python3]")->type_name("PATH");
-  bench_->add_flag("--json", json_, "One JSON object, format headroom.data-bench/1");
+  bench_ = command_.AddCommand("bench", "A data container alone: samples, stages, workers",
+                               kBenchExamples);
+  bench_.AddOption("MODULE:FUNCTION", function_, "Returns a DataLoader, or a dataset")
+      .Required()
+      .TypeName("");
+  bench_.AddOption("--workers", workers_, "Numbers of workers to drain the loader with [0,1,2,4]")
+      .TypeName("K,...")
+      .Check({[](const std::string& text) {
+        return IsListOfCounts(text) ? std::string()
+                                    : text + " is no list of numbers of workers, as 0,2,4";
+      }});
+  bench_.AddOption("--seconds", seconds_, "For each measurement [3]")
+      .TypeName("S")
+      .Check(Between(0.01, 3600));
+  bench_.AddOption("--python", python_, "Python that has PyTorch [python3]").TypeName("PATH");
+  bench_.AddFlag("--json", json_, "One JSON object, format headroom.data-bench/1");
 }
 
 Status DataCommand::RunBench() const {
   const Payload payload = FindPayload();
   if (payload.package.empty()) {
     return Status::Internal(
-        "the Python package is not beside this program; build it: cmake --build --preset release");
+        "the Python package is not beside this program; build it: cmake --build --preset "
+        "release");
   }
   const std::string packages = std::filesystem::path(payload.package).parent_path().string();
   const char* before = std::getenv("PYTHONPATH");
@@ -142,7 +140,7 @@ Status DataCommand::RunBench() const {
 }
 
 Status DataCommand::Run() {
-  if (bench_->parsed()) return RunBench();
+  if (bench_.is_chosen()) return RunBench();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom data TRACE [CHANGE...]");
   if (!output_path_.empty() && output_path_ != "-") {
     if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())

@@ -12,13 +12,13 @@ namespace headroom::cli {
 
 class DataCommand : public Subcommand {
  public:
-  explicit DataCommand(CLI::App& parent);
+  explicit DataCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
-  CLI::App* app_;
+  Command command_;
   std::string trace_;
   std::vector<std::string> changes_;
   std::string output_path_;
@@ -28,7 +28,7 @@ class DataCommand : public Subcommand {
   /// Replaces this process by Python's benchmark; returns where that fails.
   Status RunBench() const;
 
-  CLI::App* bench_;
+  Command bench_;
   std::string function_, python_ = "python3";
   std::string workers_ = "0,1,2,4";
   double seconds_ = 3;

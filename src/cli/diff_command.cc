@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "base/read_file.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cli/profile_run.h"
 #include "compare/baseline_file.h"
@@ -44,57 +41,64 @@ constexpr std::int64_t kTextRows = 8;
 
 }  // namespace
 
-DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTextRows) {
-  app_ = parent.add_subcommand("diff", "What changed from one run to another; --gate for CI");
-  app_->footer(kDiffExamples);
-  app_->add_option("A", a_,
-                   "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
-      ->required()
-      ->type_name("TRACE");
-  app_->add_option("B", b_, "What is compared with it: the same")->required()->type_name("TRACE");
-  app_->add_option("--also-a", also_a_, "A repeated run of A; may be given several times")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  app_->add_option("--also-b", also_b_, "A repeated run of B; may be given several times")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  app_->add_option("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))
-      ->type_name("DIR");
-  app_->add_flag("--here", here_,
-                 "B was recorded on this machine as it is set up now: compare its settings, too");
-  app_->add_flag("--json", json_, "One JSON object, format headroom.diff/1");
-  app_->add_flag("--md", markdown_, "Markdown, e.g. for a pull request");
-  app_->add_option("--max-bytes", max_bytes_,
-                   fmt::format("Length of --md at most, from 1000; rows are left out first [{}]",
-                               kMarkdownBytes))
-      ->type_name("N")
-      ->check(WholeNumber(1000, 1'000'000'000));
-  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  app_->add_option("--top", top_,
-                   fmt::format("Rows of each table of the text and the Markdown [{}]", kTextRows))
-      ->type_name("N")
-      ->check(WholeNumber(1, 1'000'000));
-  AddJobFlags(*app_, options_);
-  app_->add_option("--gate", gates_,
-                   "A rule, e.g. 'step_ms<=+3%', or a TOML file of rules; may be given several "
-                   "times")
-      ->type_name("RULE|FILE")
-      ->check(Known(GateMetrics()))
-      ->allow_extra_args(false)
-      ->group(kGateGroup);
-  app_->add_option("--accept", accepted_,
-                   "Differences that are meant, as --gate names them: gpu, batch, math_dtype, ...")
-      ->type_name("FACT,...")
-      ->delimiter(',')
-      ->check(Known(BlockingFacts()))
-      ->allow_extra_args(false)
-      ->group(kGateGroup);
-  app_->add_flag("--allow-inconclusive", allow_inconclusive_,
-                 "Exit with 0 where the noise hides whether a rule holds")
-      ->group(kGateGroup);
-  app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextRows) {
+  command_ = parent.AddCommand("diff", "What changed from one run to another; --gate for CI",
+                               kDiffExamples);
+  command_
+      .AddOption("A", a_,
+                 "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
+      .Required()
+      .TypeName("TRACE");
+  command_.AddOption("B", b_, "What is compared with it: the same").Required().TypeName("TRACE");
+  command_.AddOption("--also-a", also_a_, "A repeated run of A; may be given several times")
+      .TypeName("FILE")
+      .OneValueEach();
+  command_.AddOption("--also-b", also_b_, "A repeated run of B; may be given several times")
+      .TypeName("FILE")
+      .OneValueEach();
+  command_.AddOption("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))
+      .TypeName("DIR");
+  command_.AddFlag("--here", here_,
+                   "B was recorded on this machine as it is set up now: compare its settings, too");
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.diff/1");
+  command_.AddFlag("--md", markdown_, "Markdown, e.g. for a pull request");
+  command_
+      .AddOption("--max-bytes", max_bytes_,
+                 fmt::format("Length of --md at most, from 1000; rows are left out first [{}]",
+                             kMarkdownBytes))
+      .TypeName("N")
+      .Check(WholeNumber(1000, 1'000'000'000));
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command_
+      .AddOption("--top", top_,
+                 fmt::format("Rows of each table of the text and the Markdown [{}]", kTextRows))
+      .TypeName("N")
+      .Check(WholeNumber(1, 1'000'000));
+  AddJobFlags(command_, options_);
+  command_
+      .AddOption("--gate", gates_,
+                 "A rule, e.g. 'step_ms<=+3%', or a TOML file of rules; may be given several "
+                 "times")
+      .TypeName("RULE|FILE")
+      .Check(Known(GateMetrics()))
+      .OneValueEach()
+      .Group(kGateGroup);
+  command_
+      .AddOption("--accept", accepted_,
+                 "Differences that are meant, as --gate names them: gpu, batch, math_dtype, ...")
+      .TypeName("FACT,...")
+      .Delimiter(',')
+      .Check(Known(BlockingFacts()))
+      .OneValueEach()
+      .Group(kGateGroup);
+  command_
+      .AddFlag("--allow-inconclusive", allow_inconclusive_,
+               "Exit with 0 where the noise hides whether a rule holds")
+      .Group(kGateGroup);
+  command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
 Status DiffCommand::CheckArguments() const {

@@ -15,9 +15,9 @@ namespace headroom::cli {
 
 class DiffCommand : public Subcommand {
  public:
-  explicit DiffCommand(CLI::App& parent);
+  explicit DiffCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -27,7 +27,7 @@ class DiffCommand : public Subcommand {
   Result<JobProfile> Read(const std::string& named, const std::vector<std::string>& also,
                           std::string_view flag, const Knowledge& knowledge) const;
 
-  CLI::App* app_;
+  Command command_;
   std::string a_, b_;
   std::vector<std::string> also_a_, also_b_, gates_, accepted_;
   std::string folder_, output_path_;

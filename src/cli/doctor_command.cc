@@ -1,13 +1,10 @@
 #include "cli/doctor_command.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/machine_checks.h"
 #include "cli/output.h"
 #include "report/json_writer.h"
@@ -74,14 +71,14 @@ std::string RenderJson(const std::vector<MachineCheck>& checks) {
 
 }  // namespace
 
-DoctorCommand::DoctorCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("doctor", "What works on this machine, and the fix for the rest");
-  app_->footer(kDoctorExamples);
-  app_->add_option("--python", python_, "The Python that trains (python3)")->type_name("PATH");
-  app_->add_flag("--json", json_, "One JSON object, format headroom.doctor/1");
-  app_->add_option("-o,--output", output_path_, "Write to FILE, not to stdout")
-      ->type_name("FILE")
-      ->check(NotEmpty());
+DoctorCommand::DoctorCommand(Command parent) {
+  command_ = parent.AddCommand("doctor", "What works on this machine, and the fix for the rest",
+                               kDoctorExamples);
+  command_.AddOption("--python", python_, "The Python that trains (python3)").TypeName("PATH");
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.doctor/1");
+  command_.AddOption("-o,--output", output_path_, "Write to FILE, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
 }
 
 Status DoctorCommand::Run() {

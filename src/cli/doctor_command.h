@@ -10,13 +10,13 @@ namespace headroom::cli {
 
 class DoctorCommand : public Subcommand {
  public:
-  explicit DoctorCommand(CLI::App& parent);
+  explicit DoctorCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
-  CLI::App* app_;
+  Command command_;
   std::string python_ = kUsualPython;
   std::string output_path_;
   bool json_ = false;

@@ -4,9 +4,6 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -19,7 +16,7 @@
 #include "cli/chosen_trace.h"
 #include "cli/file_ending.h"
 #include "cli/file_report.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "export/folded_stacks.h"
@@ -58,44 +55,43 @@ std::vector<std::string> TableWords() {
 
 }  // namespace
 
-ExportCommand::ExportCommand(CLI::App& parent)
+ExportCommand::ExportCommand(Command parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
-  app_ = parent.add_subcommand("export", "A trace in the format of another tool");
-  app_->footer(kExportExamples);
-  app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
-      ->required()
-      ->type_name("");
-  app_->add_option("--to", format_, "perfetto, chrome, csv, folded, openmetrics or chakra")
-      ->required()
-      ->type_name("FORMAT")
-      ->check(OneOf(kFormats));
-  app_->add_option("-o,--output", output_path_,
-                   "Write to FILE, whole or not at all (csv: into a folder; chakra: to "
-                   "FILE.RANK.et); a trace is compressed "
-                   "where the name ends in .gz; - is stdout, for texts")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->required();
-  app_->add_option("--table", table_, "csv: only this table; views, as kernels: headroom query")
-      ->type_name("NAME")
-      ->check(OneOf(TableWords()));
-  app_->add_option("--folded", stack_time_,
-                   "folded: time of the host, or of the GPU by what launched it [host]")
-      ->type_name("host|gpu")
-      ->check(OneOf({"host", "gpu"}));
-  app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
-      ->type_name("R")
-      ->check(WholeNumber(0, INT32_MAX));
-  app_->add_option("--threads", threads_, "Threads that read a file [all]")
-      ->type_name("N")
-      ->check(WholeNumber(1, 1024));
-  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+  command_ = parent.AddCommand("export", "A trace in the format of another tool", kExportExamples);
+  command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
+  command_.AddOption("--to", format_, "perfetto, chrome, csv, folded, openmetrics or chakra")
+      .Required()
+      .TypeName("FORMAT")
+      .Check(OneOf(kFormats));
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "Write to FILE, whole or not at all (csv: into a folder; chakra: to "
+                 "FILE.RANK.et); a trace is compressed "
+                 "where the name ends in .gz; - is stdout, for texts")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Required();
+  command_.AddOption("--table", table_, "csv: only this table; views, as kernels: headroom query")
+      .TypeName("NAME")
+      .Check(OneOf(TableWords()));
+  command_
+      .AddOption("--folded", stack_time_,
+                 "folded: time of the host, or of the GPU by what launched it [host]")
+      .TypeName("host|gpu")
+      .Check(OneOf({"host", "gpu"}));
+  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+      .TypeName("R")
+      .Check(WholeNumber(0, INT32_MAX));
+  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Status ExportCommand::CheckFlags(const TraceFiles& files) const {
   if (!table_.empty() && format_ != "csv")
     return Status::Usage("--table is for --to csv: the other formats hold all of a trace");
-  if (app_->count("--folded") > 0 && format_ != "folded")
+  if (command_.is_given("--folded") && format_ != "folded")
     return Status::Usage("--folded says whose time --to folded counts");
   const bool is_trace = format_ == "perfetto" || format_ == "chrome" || format_ == "chakra";
   const bool is_folder = format_ == "csv" && table_.empty();

@@ -15,9 +15,9 @@ namespace headroom::cli {
 
 class ExportCommand : public Subcommand {
  public:
-  explicit ExportCommand(CLI::App& parent);
+  explicit ExportCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -29,7 +29,7 @@ class ExportCommand : public Subcommand {
   void RemarkOnWritten(std::int64_t count, std::string_view of) const;
   bool to_stdout() const { return output_path_ == "-"; }
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_;
   std::string format_, output_path_, table_;
   std::string stack_time_ = "host";

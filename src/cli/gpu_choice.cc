@@ -2,30 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <utility>
 
 #include "base/read_file.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 
 namespace headroom::cli {
 
-void GpuChoice::AddFlags(CLI::App& app) {
-  app.add_option("--gpu", gpus_, "GPUs to predict for [all with a device file]")
-      ->type_name("GPU,...")
-      ->check(NameList());  // A delimiter of the parser's would drop empty names.
-  app.add_option("--gpu-file", gpu_files_, "Further device files, as data/devices/*.toml")
-      ->type_name("FILE");
-  app.add_option("--gpu-calibration", calibration_paths_,
+void GpuChoice::AddFlags(Command command) {
+  command.AddOption("--gpu", gpus_, "GPUs to predict for [all with a device file]")
+      .TypeName("GPU,...")
+      .Check(NameList());  // A delimiter of the parser's would drop empty names.
+  command.AddOption("--gpu-file", gpu_files_, "Further device files, as data/devices/*.toml")
+      .TypeName("FILE");
+  command
+      .AddOption("--gpu-calibration", calibration_paths_,
                  "Operators measured on GPUs to predict for (headroom calibrate --gpu)")
-      ->type_name("FILE");
-  app.add_option("--constants", constants_path_,
+      .TypeName("FILE");
+  command
+      .AddOption("--constants", constants_path_,
                  "Constants of the kernel models instead of the built-in ones")
-      ->type_name("FILE");
+      .TypeName("FILE");
 }
 
 std::vector<std::string> GpuChoice::Inputs() const {

@@ -7,18 +7,15 @@
 
 #include "base/named_text.h"
 #include "base/status.h"
+#include "cli/flags/command.h"
 #include "predict/gpu_models.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
-class App;
-}
 
 namespace headroom::cli {
 
 class GpuChoice {
  public:
   /// --gpu, --gpu-file, --gpu-calibration and --constants.
-  void AddFlags(CLI::App& app);
+  void AddFlags(Command command);
   /// Files that the flags name, none of which may be written over.
   std::vector<std::string> Inputs() const;
   bool is_given() const { return !gpus_.empty(); }

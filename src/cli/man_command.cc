@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "cli/command_description.h"
-#include "cli/help.h"
+#include "cli/flags/command_description.h"
+#include "cli/flags/value_checks.h"
 #include "cli/man_page.h"
 #include "cli/output.h"
 
@@ -29,31 +26,31 @@ Exit codes: 0 fine; 2 usage; 4 cannot write.
 
 }  // namespace
 
-ManCommand::ManCommand(CLI::App& parent) : program_(parent) {
-  app_ = parent.add_subcommand("man", "The manual page of a command, for man(1)");
-  app_->footer(kManExamples);
-  std::vector<std::string_view> names;
-  for (const CLI::App* command : parent.get_subcommands({})) names.push_back(command->get_name());
-  app_->add_option("COMMAND", command_, "Whose page: report, data bench; without it, the program's")
-      ->type_name("")
-      ->check(Known(names));
-  app_->add_option("--all", folder_, "Write all pages into a folder")->type_name("DIR");
+ManCommand::ManCommand(const Program& program) : program_(program) {
+  command_ =
+      program.root().AddCommand("man", "The manual page of a command, for man(1)", kManExamples);
+  const std::vector<std::string> names = program.root().command_names();
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  command_.AddOption("COMMAND", asked_, "Whose page: report, data bench; without it, the program's")
+      .TypeName("")
+      .Check(Known(known));
+  command_.AddOption("--all", folder_, "Write all pages into a folder").TypeName("DIR");
 }
 
 Status ManCommand::Run() {
-  const std::vector<CommandDescription> commands = DescribeCommands(program_);
+  const std::vector<CommandDescription> commands = program_.Describe();
   const auto page_of = [&](const CommandDescription& command) {
-    return ManPage(commands, command, program_.version());
+    return ManPage(commands, command, "headroom " + program_.version());
   };
   if (!folder_.empty()) {
-    if (!command_.empty()) return Status::Usage("--all writes every page: leave COMMAND out");
+    if (!asked_.empty()) return Status::Usage("--all writes every page: leave COMMAND out");
     std::vector<NamedFile> pages;
     pages.reserve(commands.size());
     for (const CommandDescription& command : commands)
       pages.push_back({ManPageName(command) + ".1", page_of(command)});
     return WriteFolder(folder_, std::move(pages));
   }
-  const std::string name = fmt::format("{}", fmt::join(command_, " "));
+  const std::string name = fmt::format("{}", fmt::join(asked_, " "));
   const auto found = std::find_if(commands.begin(), commands.end(),
                                   [&](const CommandDescription& one) { return one.name == name; });
   if (found == commands.end()) {

@@ -10,15 +10,15 @@ namespace headroom::cli {
 
 class ManCommand : public Subcommand {
  public:
-  explicit ManCommand(CLI::App& parent);
+  explicit ManCommand(const Program& program);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
-  CLI::App& program_;
-  CLI::App* app_;
-  std::vector<std::string> command_;
+  const Program& program_;
+  Command command_;
+  std::vector<std::string> asked_;
   std::string folder_;
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/command_description.h"
+#include "cli/flags/command_description.h"
 
 namespace headroom::cli {
 

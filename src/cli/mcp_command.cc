@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <chrono>
 
-#include "cli/command_description.h"
-#include "cli/help.h"
+#include "cli/flags/command_description.h"
+#include "cli/flags/value_checks.h"
 #include "cli/mcp_tools.h"
 #include "mcp/server.h"
 
@@ -27,44 +24,46 @@ the lines for usual clients. It writes nothing and opens no file that lies elsew
 0 fine: stdin ended, or nobody reads stdout any more; 2 usage; 4 cannot write, or internal error.
 )";
 
-std::string InRange(const std::string& text) {
-  if (std::string wrong = AboveZero(text); !wrong.empty()) return wrong;
-  return std::stod(text) <= kLongestTimeout ? "" : text + " is more than a day";
+ValueCheck TimeLimit() {
+  return {[above_zero = AboveZero()](const std::string& text) {
+    if (std::string wrong = above_zero.wrong(text); !wrong.empty()) return wrong;
+    return std::stod(text) <= kLongestTimeout ? "" : text + " is more than a day";
+  }};
 }
 
 }  // namespace
 
-McpCommand::McpCommand(CLI::App& parent)
-    : program_(parent),
+McpCommand::McpCommand(const Program& program)
+    : program_(program),
       max_bytes_(static_cast<std::int64_t>(mcp::ServerOptions().max_bytes)),
       timeout_s_(std::chrono::duration<double>(mcp::ServerOptions().time_limit).count()) {
-  app_ = parent.add_subcommand("mcp", "Serve coding agents: tools of the Model Context Protocol");
-  app_->footer(kMcpExamples);
-  app_->add_option("--root", roots_,
-                   "Open only files below this folder; may be repeated [the current folder]")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all();
-  app_->add_option("--max-bytes", max_bytes_,
-                   fmt::format("Of an answer, text and structured content together, from 3000 [{}]",
-                               max_bytes_))
-      ->type_name("N")
-      ->check(WholeNumber(3000, 1'000'000'000));
-  app_->add_option(
+  command_ = program.root().AddCommand(
+      "mcp", "Serve coding agents: tools of the Model Context Protocol", kMcpExamples);
+  command_
+      .AddOption("--root", roots_,
+                 "Open only files below this folder; may be repeated [the current folder]")
+      .TypeName("DIR")
+      .OneValueEach();
+  command_
+      .AddOption("--max-bytes", max_bytes_,
+                 fmt::format("Of an answer, text and structured content together, from 3000 [{}]",
+                             max_bytes_))
+      .TypeName("N")
+      .Check(WholeNumber(3000, 1'000'000'000));
+  command_
+      .AddOption(
           "--timeout", timeout_s_,
           fmt::format("Seconds that a command may take, then it is ended [{:g}]", timeout_s_))
-      ->type_name("S")
-      ->check(InRange, "");
+      .TypeName("S")
+      .Check(TimeLimit());
 }
 
 Status McpCommand::Run() {
   if (roots_.empty()) roots_.emplace_back(".");
   const Result<OpenFolders> folders = OpenFolders::Make(roots_);
   if (!folders.ok()) return folders.status();
-  std::string version = program_.version();
-  version.erase(0, version.find(' ') + 1);
   const mcp::ServerOptions options = {
-      .version = version,
+      .version = program_.version(),
       .instructions = fmt::format(
           "Headroom tells from profiler traces of deep-learning jobs where the time of a training "
           "step goes, and what a change would buy. Files are opened below {} alone; relative paths "
@@ -75,7 +74,7 @@ Status McpCommand::Run() {
       .time_limit =
           std::chrono::milliseconds(static_cast<std::int64_t>(std::max(1.0, timeout_s_ * 1000)))};
   return mcp::Serve(STDIN_FILENO, STDOUT_FILENO, options,
-                    ToolsOf(DescribeCommands(program_), folders.value(), options.max_bytes));
+                    ToolsOf(program_.Describe(), folders.value(), options.max_bytes));
 }
 
 }  // namespace headroom::cli

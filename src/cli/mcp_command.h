@@ -11,14 +11,14 @@ namespace headroom::cli {
 
 class McpCommand : public Subcommand {
  public:
-  explicit McpCommand(CLI::App& parent);
+  explicit McpCommand(const Program& program);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
-  CLI::App& program_;
-  CLI::App* app_;
+  const Program& program_;
+  Command command_;
   std::vector<std::string> roots_;
   std::int64_t max_bytes_;
   double timeout_s_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cli/command_description.h"
+#include "cli/flags/command_description.h"
 #include "mcp/tool.h"
 
 namespace headroom::cli {

@@ -4,9 +4,6 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -19,7 +16,7 @@
 
 #include "analysis/format.h"
 #include "cli/file_ending.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "export/chrome_events.h"
 #include "ingest/open_trace.h"
@@ -84,22 +81,23 @@ Status RefuseTwice(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-MergeCommand::MergeCommand(CLI::App& parent)
+MergeCommand::MergeCommand(Command parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
-  app_ = parent.add_subcommand("merge", "The files of a job's ranks as one trace, on one clock");
-  app_->footer(kMergeExamples);
-  app_->add_option("TRACE", traces_, "Files of the ranks, or their folder")
-      ->required()
-      ->type_name("");
-  app_->add_option("-o,--output", output_path_,
-                   "Write to FILE, whole or not at all; compressed where it ends in .gz")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->required();
-  app_->add_option("--threads", threads_, "Threads that read a file [all]")
-      ->type_name("N")
-      ->check(WholeNumber(1, 1024));
-  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+  command_ = parent.AddCommand("merge", "The files of a job's ranks as one trace, on one clock",
+                               kMergeExamples);
+  command_.AddOption("TRACE", traces_, "Files of the ranks, or their folder")
+      .Required()
+      .TypeName("");
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Required();
+  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const {

@@ -15,9 +15,9 @@ namespace headroom::cli {
 
 class MergeCommand : public Subcommand {
  public:
-  explicit MergeCommand(CLI::App& parent);
+  explicit MergeCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -34,7 +34,7 @@ class MergeCommand : public Subcommand {
   Result<std::int64_t> WriteRanks(const Job& job) const;
   std::string Summary(const Job& job, std::int64_t events) const;
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_;
   std::string output_path_;
   int threads_;

@@ -5,9 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -25,7 +22,7 @@
 #include "capture/metrics/system_sampler.h"
 #include "capture/metrics/ticker.h"
 #include "cli/end_signals.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/metric_lines.h"
 #include "cli/metric_table.h"
 #include "cli/metrics_server.h"
@@ -157,39 +154,40 @@ std::string ListOf(const SystemSampler& sampler, Charset charset) {
 
 }  // namespace
 
-MonitorCommand::MonitorCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("monitor", "Counters of the machine, its GPUs and a job, live");
-  app_->footer(kMonitorExamples);
-  app_->add_option("--interval", interval_s_, "Seconds between samples, 0.1 to 60 [1]")
-      ->type_name("S")
-      ->check(Between(kShortestInterval, kLongestInterval));
-  app_->add_option("--count", count_, "End after N samples")
-      ->type_name("N")
-      ->check(Between(1, 1e15));
-  app_->add_option("--duration", duration_s_, "End after S seconds")
-      ->type_name("S")
-      ->check(Between(0, kLongestDuration));
-  app_->add_option("--pid", pid_, "Watch a process and what it starts; end when they are gone")
-      ->type_name("PID")
-      ->check(Between(1, 1e9));
-  app_->add_option("-o,--output", output_path_,
-                   "A JSON line a sample into FILE, which only its owner may read")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  app_->add_flag("-f,--force", force_, "Replace FILE if it is there");
-  app_->add_option(
+MonitorCommand::MonitorCommand(Command parent) {
+  command_ = parent.AddCommand("monitor", "Counters of the machine, its GPUs and a job, live",
+                               kMonitorExamples);
+  command_.AddOption("--interval", interval_s_, "Seconds between samples, 0.1 to 60 [1]")
+      .TypeName("S")
+      .Check(Between(kShortestInterval, kLongestInterval));
+  command_.AddOption("--count", count_, "End after N samples")
+      .TypeName("N")
+      .Check(Between(1, 1e15));
+  command_.AddOption("--duration", duration_s_, "End after S seconds")
+      .TypeName("S")
+      .Check(Between(0, kLongestDuration));
+  command_.AddOption("--pid", pid_, "Watch a process and what it starts; end when they are gone")
+      .TypeName("PID")
+      .Check(Between(1, 1e9));
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "A JSON line a sample into FILE, which only its owner may read")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command_.AddFlag("-f,--force", force_, "Replace FILE if it is there");
+  command_
+      .AddOption(
           "--prometheus", prometheus_port_,
           fmt::format("Serve http://127.0.0.1:PORT/metrics [{}]; 0: any free port", kDefaultPort))
-      ->type_name("[PORT]")
-      ->expected(0, 1)
-      ->default_str(fmt::format("{}", kDefaultPort))
-      ->check(Between(0, 65535));
-  app_->add_flag("--list", list_, "Print what can be sampled here, and end");
-  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+      .TypeName("[PORT]")
+      .ValueOr(fmt::format("{}", kDefaultPort))
+      .Check(Between(0, 65535));
+  command_.AddFlag("--list", list_, "Print what can be sampled here, and end");
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Status MonitorCommand::Run() {
-  prometheus_ = app_->get_option("--prometheus")->count() > 0;
+  prometheus_ = command_.is_given("--prometheus");
   SamplerOptions options;
   options.process = pid_;
   options.period = FromSeconds(interval_s_);

@@ -11,13 +11,13 @@ namespace headroom::cli {
 
 class MonitorCommand : public Subcommand {
  public:
-  explicit MonitorCommand(CLI::App& parent);
+  explicit MonitorCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
-  CLI::App* app_;
+  Command command_;
 
   // Flags as given.
   double interval_s_ = 1;

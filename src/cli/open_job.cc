@@ -1,11 +1,10 @@
 #include "cli/open_job.h"
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <thread>
 #include <utility>
 
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/progress.h"
 #include "cli/step_range.h"
 #include "ingest/open_trace.h"
@@ -14,22 +13,26 @@
 
 namespace headroom::cli {
 
-void AddJobFlags(CLI::App& app, JobOptions& options) {
-  app.add_option("--step-marker", options.step_marker,
+void AddJobFlags(Command command, JobOptions& options) {
+  command
+      .AddOption("--step-marker", options.step_marker,
                  "Range that begins each step, where the trace has no ProfilerStep")
-      ->type_name("NAME");
-  app.add_option("--steps", options.steps,
+      .TypeName("NAME");
+  command
+      .AddOption("--steps", options.steps,
                  "Only steps A to B, by number, both included, as if no others were recorded")
-      ->type_name("A:B");
-  app.add_option("--measured-step-ms", options.measured_step_ms,
+      .TypeName("A:B");
+  command
+      .AddOption("--measured-step-ms", options.measured_step_ms,
                  "True time of a step without a profiler, for jobs that the host paces")
-      ->type_name("X")
-      ->check(AboveZero, "");
-  app.add_option("--calibration", options.calibration.path,
+      .TypeName("X")
+      .Check(AboveZero());
+  command
+      .AddOption("--calibration", options.calibration.path,
                  "Calibration of the machine that made the trace (headroom calibrate --host)")
-      ->type_name("FILE");
-  app.add_flag("--no-local-state", options.calibration.no_local_state,
-               "Use nothing that was learned on this machine");
+      .TypeName("FILE");
+  command.AddFlag("--no-local-state", options.calibration.no_local_state,
+                  "Use nothing that was learned on this machine");
 }
 
 Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {

@@ -10,13 +10,10 @@
 #include "analysis/knowledge.h"
 #include "base/named_text.h"
 #include "base/status.h"
+#include "cli/flags/command.h"
 #include "store/trace_store.h"
 #include "whatif/calibration_choice.h"
 #include "whatif/job.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
-class App;
-}
 
 namespace headroom::cli {
 
@@ -31,7 +28,7 @@ struct JobOptions {
 
 /// The flags of a recorded job, under the names that every command gives them; `quiet` and files of
 /// devices are the command's own.
-void AddJobFlags(CLI::App& app, JobOptions& options);
+void AddJobFlags(Command command, JobOptions& options);
 
 /// A job with what it refers to; `store` holds the steps that were asked for.
 struct OpenedJob {

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,7 +14,7 @@
 #include "analysis/format.h"
 #include "base/read_file.h"
 #include "base/text.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cluster/gradient_exchange.h"
 #include "cost/device_spec.h"
@@ -52,58 +49,64 @@ cannot write, or internal error.
 /// No machines of one time are as far apart, and beyond them times have no room.
 constexpr double kLeastHostFactor = 1e-3, kMostHostFactor = 1e3;
 
-void AddPlanFlags(CLI::App& app, JobPlanQuestion& plan) {
-  app.add_option("--total-steps", plan.total_steps, "Steps of the whole job: hours, money and CO2")
-      ->type_name("N")
-      ->check(WholeNumber(1, kMostTotalSteps));
-  app.add_option("--prices", plan.prices_path, "Instances with prices [a small dated sample]")
-      ->type_name("FILE");
-  app.add_option("--provider", plan.provider, "Only instances of this provider")->type_name("NAME");
-  app.add_option("--max-hours", plan.max_hours, "Only instances that take no more time")
-      ->type_name("H");
-  app.add_option("--max-money", plan.max_money, "Only instances that take no more of the currency")
-      ->type_name("X");
-  app.add_option("--region", plan.region, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
-      ->type_name("CODE");
-  app.add_option("--pue", plan.pue, "Overhead of the data centre: a number, or whose [survey]")
-      ->type_name("X");
-  app.add_option("--carbon", plan.carbon_path, "Grids and overheads over the built-in ones")
-      ->type_name("FILE");
+void AddPlanFlags(Command command, JobPlanQuestion& plan) {
+  command
+      .AddOption("--total-steps", plan.total_steps, "Steps of the whole job: hours, money and CO2")
+      .TypeName("N")
+      .Check(WholeNumber(1, kMostTotalSteps));
+  command.AddOption("--prices", plan.prices_path, "Instances with prices [a small dated sample]")
+      .TypeName("FILE");
+  command.AddOption("--provider", plan.provider, "Only instances of this provider")
+      .TypeName("NAME");
+  command.AddOption("--max-hours", plan.max_hours, "Only instances that take no more time")
+      .TypeName("H");
+  command
+      .AddOption("--max-money", plan.max_money, "Only instances that take no more of the currency")
+      .TypeName("X");
+  command.AddOption("--region", plan.region, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
+      .TypeName("CODE");
+  command.AddOption("--pue", plan.pue, "Overhead of the data centre: a number, or whose [survey]")
+      .TypeName("X");
+  command.AddOption("--carbon", plan.carbon_path, "Grids and overheads over the built-in ones")
+      .TypeName("FILE");
 }
 
 }  // namespace
 
-PredictCommand::PredictCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("predict", "What a step takes on another GPU");
-  app_->footer(kPredictExamples);
-  app_->add_option("TRACE", traces_, "PyTorch-profiler trace or recording; several give a matrix")
-      ->type_name("");
-  app_->add_option("--ops", operators_path_, "A list of operators instead of a trace")
-      ->type_name("FILE");
-  app_->add_option("--kernels", table_path_, "A table of operators measured on --from")
-      ->type_name("FILE");
-  app_->add_option("--from", from_,
-                   "GPU that --kernels was measured on, or a trace that does not say")
-      ->type_name("GPU");
-  app_->add_option("--to", to_, "GPU to predict --kernels for")->type_name("GPU");
-  gpus_.AddFlags(*app_);
-  app_->add_option("--host-factor", host_factor_,
-                   "How many times as fast the other machine's host is [1]")
-      ->type_name("F")
-      ->check(Between(kLeastHostFactor, kMostHostFactor));
-  app_->add_option("--memory-timeline", timeline_path_,
-                   "What the job allocated (prof.export_memory_timeline, raw)")
-      ->type_name("FILE");
-  app_->add_flag("--batch-curve", batch_curve_,
-                 "Step, throughput and memory over batch sizes, on each GPU");
-  AddPlanFlags(*app_, plan_);
-  app_->add_flag("--json", json_, "One JSON object, format headroom.predict/1");
-  app_->add_option("-o,--output,--out", output_path_,
-                   "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  AddJobFlags(*app_, options_);
-  app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+PredictCommand::PredictCommand(Command parent) {
+  command_ = parent.AddCommand("predict", "What a step takes on another GPU", kPredictExamples);
+  command_.AddOption("TRACE", traces_, "PyTorch-profiler trace or recording; several give a matrix")
+      .TypeName("");
+  command_.AddOption("--ops", operators_path_, "A list of operators instead of a trace")
+      .TypeName("FILE");
+  command_.AddOption("--kernels", table_path_, "A table of operators measured on --from")
+      .TypeName("FILE");
+  command_
+      .AddOption("--from", from_,
+                 "GPU that --kernels was measured on, or a trace that does not say")
+      .TypeName("GPU");
+  command_.AddOption("--to", to_, "GPU to predict --kernels for").TypeName("GPU");
+  gpus_.AddFlags(command_);
+  command_
+      .AddOption("--host-factor", host_factor_,
+                 "How many times as fast the other machine's host is [1]")
+      .TypeName("F")
+      .Check(Between(kLeastHostFactor, kMostHostFactor));
+  command_
+      .AddOption("--memory-timeline", timeline_path_,
+                 "What the job allocated (prof.export_memory_timeline, raw)")
+      .TypeName("FILE");
+  command_.AddFlag("--batch-curve", batch_curve_,
+                   "Step, throughput and memory over batch sizes, on each GPU");
+  AddPlanFlags(command_, plan_);
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.predict/1");
+  command_
+      .AddOption("-o,--output,--out", output_path_,
+                 "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  AddJobFlags(command_, options_);
+  command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
 Status PredictCommand::CheckFlags() const {
@@ -122,7 +125,7 @@ Status PredictCommand::CheckFlags() const {
         "--kernels FILE takes --from NAME and --to NAME, and writes a table: no --gpu, no --json");
   }
   if (Status status = plan_.Check(); !status.ok()) return status;
-  const bool trace_flags = app_->get_option("--host-factor")->count() > 0 || batch_curve_ ||
+  const bool trace_flags = command_.is_given("--host-factor") || batch_curve_ ||
                            !timeline_path_.empty() || options_.measured_step_ms ||
                            !options_.steps.empty() || !options_.step_marker.empty() ||
                            !options_.calibration.path.empty();

@@ -18,9 +18,9 @@ namespace headroom::cli {
 
 class PredictCommand : public Subcommand {
  public:
-  explicit PredictCommand(CLI::App& parent);
+  explicit PredictCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -35,7 +35,7 @@ class PredictCommand : public Subcommand {
   Status PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
                       std::span<const PlannedMachine> machines, PredictReport& report) const;
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_;
   std::string operators_path_, table_path_, from_, to_, output_path_, timeline_path_;
   GpuChoice gpus_;

@@ -4,9 +4,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,7 +12,7 @@
 #include <utility>
 
 #include "cli/file_ending.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/query_output.h"
@@ -61,40 +58,42 @@ Result<std::string> ReadStdin() {
 
 }  // namespace
 
-QueryCommand::QueryCommand(CLI::App& parent)
+QueryCommand::QueryCommand(Command parent)
     : timeout_s_(kTimeoutS),
       memory_mb_(kMemoryMb),
       threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
-  app_ = parent.add_subcommand("query", "SQL on the tables of a trace, or a shell for it");
-  app_->footer(kQueryExamples);
-  app_->add_option("TRACE", trace_, "The trace")->type_name("");
-  app_->add_option(
+  command_ =
+      parent.AddCommand("query", "SQL on the tables of a trace, or a shell for it", kQueryExamples);
+  command_.AddOption("TRACE", trace_, "The trace").TypeName("");
+  command_
+      .AddOption(
           "SQL", words_,
           "Statements, or a command such as .tables; without: a shell on a terminal, else stdin")
-      ->type_name("");
-  CLI::Option* const csv = app_->add_flag("--csv", csv_, "CSV (RFC 4180), one statement");
-  app_->add_flag("--json", json_, "JSON (headroom.query/1), one statement")->excludes(csv);
-  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  app_->add_option("--max-rows", max_rows_,
-                   "Rows that are shown at most, 0 all [table 1000; else 0]")
-      ->type_name("N")
-      ->check(WholeNumber(0, kMost));
-  app_->add_option("--timeout-s", timeout_s_, "Seconds that a statement may take, 0 any [60]")
-      ->type_name("N")
-      ->check(WholeNumber(0, kMost));
-  app_->add_option(
+      .TypeName("");
+  const Flag csv = command_.AddFlag("--csv", csv_, "CSV (RFC 4180), one statement");
+  command_.AddFlag("--json", json_, "JSON (headroom.query/1), one statement").Excludes(csv);
+  command_.AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command_
+      .AddOption("--max-rows", max_rows_, "Rows that are shown at most, 0 all [table 1000; else 0]")
+      .TypeName("N")
+      .Check(WholeNumber(0, kMost));
+  command_.AddOption("--timeout-s", timeout_s_, "Seconds that a statement may take, 0 any [60]")
+      .TypeName("N")
+      .Check(WholeNumber(0, kMost));
+  command_
+      .AddOption(
           "--memory-mb", memory_mb_,
           "Megabytes that a statement and its result may take beside the trace, 0 any [2048]")
-      ->type_name("N")
-      ->check(WholeNumber(0, kMost));
-  app_->add_option("--threads", threads_, "Threads that read the file [all]")
-      ->type_name("N")
-      ->check(WholeNumber(1, 1024));
-  app_->add_flag("--reference", reference_,
-                 "Print all tables and columns as Markdown; takes no trace");
-  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+      .TypeName("N")
+      .Check(WholeNumber(0, kMost));
+  command_.AddOption("--threads", threads_, "Threads that read the file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("--reference", reference_,
+                   "Print all tables and columns as Markdown; takes no trace");
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Result<std::unique_ptr<TraceStore>> QueryCommand::Read() const {

@@ -14,15 +14,15 @@ namespace headroom::cli {
 
 class QueryCommand : public Subcommand {
  public:
-  explicit QueryCommand(CLI::App& parent);
+  explicit QueryCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
   Result<std::unique_ptr<TraceStore>> Read() const;
 
-  CLI::App* app_;
+  Command command_;
   std::string trace_;
   std::vector<std::string> words_;  ///< The shell splits what is not quoted.
   std::string output_path_;

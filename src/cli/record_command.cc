@@ -4,9 +4,6 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -24,7 +21,7 @@
 #include "capture/metrics/clock.h"
 #include "capture/metrics_recorder.h"
 #include "capture/process_group.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cli/payload.h"
 #include "cli/step_range.h"
@@ -98,42 +95,44 @@ std::string Summary(const RecordedProcess& process) {
 
 }  // namespace
 
-RecordCommand::RecordCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("record", "Record a program, without a change to it");
-  app_->footer(kRecordExamples);
-  app_->prefix_command();
+RecordCommand::RecordCommand(Command parent) {
+  command_ =
+      parent.AddCommand("record", "Record a program, without a change to it", kRecordExamples);
+  command_.TakeCommandLine();
   options_.path = "headroom.pftrace";
-  app_->add_option("-o,--output", options_.path, "The recording (headroom.pftrace)")
-      ->type_name("FILE");
-  app_->add_flag("-f,--force", options_.replace, "Replace files that are there already");
-  app_->add_option(
-          "--level", level_,
-          "metrics: the machine; events: timers, too, and the training loop; gpu: GPU work, "
-          "too (default); full: NVTX ranges, too")
-      ->type_name("LEVEL")
-      ->check(OneOf({"metrics", "events", "gpu", "full"}));
-  app_->add_option("--steps", steps_, "Only these training steps, A:B, A: or :B")->type_name("A:B");
-  app_->add_option("--max-file-gb", max_file_gb_, "Stop writing a file there (8)")
-      ->type_name("N")
-      ->check(AboveZero, "");
-  app_->add_option("--max-memory-mb", max_memory_mb_,
-                   "What a full or slow disk may keep waiting, a process (256)")
-      ->type_name("N")
-      ->check(AboveZero, "");
-  app_->add_option("--interval", interval_s_, "Seconds between samples of the machine (1)")
-      ->type_name("N")
-      ->check(Between(0.1, 60));
-  app_->add_option("--with", with_, "Record these, too: argv, env, host, user")
-      ->type_name("WHAT,..")
-      ->delimiter(',')
-      ->check(OneOf({"argv", "env", "host", "user"}));
-  app_->add_flag("--probe-input", probe_input_,
-                 "Measure the loop without its loader and the loader alone, in a run whose result "
-                 "is thrown away (docs/data.md)");
+  command_.AddOption("-o,--output", options_.path, "The recording (headroom.pftrace)")
+      .TypeName("FILE");
+  command_.AddFlag("-f,--force", options_.replace, "Replace files that are there already");
+  command_
+      .AddOption("--level", level_,
+                 "metrics: the machine; events: timers, too, and the training loop; gpu: GPU work, "
+                 "too (default); full: NVTX ranges, too")
+      .TypeName("LEVEL")
+      .Check(OneOf({"metrics", "events", "gpu", "full"}));
+  command_.AddOption("--steps", steps_, "Only these training steps, A:B, A: or :B").TypeName("A:B");
+  command_.AddOption("--max-file-gb", max_file_gb_, "Stop writing a file there (8)")
+      .TypeName("N")
+      .Check(AboveZero());
+  command_
+      .AddOption("--max-memory-mb", max_memory_mb_,
+                 "What a full or slow disk may keep waiting, a process (256)")
+      .TypeName("N")
+      .Check(AboveZero());
+  command_.AddOption("--interval", interval_s_, "Seconds between samples of the machine (1)")
+      .TypeName("N")
+      .Check(Between(0.1, 60));
+  command_.AddOption("--with", with_, "Record these, too: argv, env, host, user")
+      .TypeName("WHAT,..")
+      .Delimiter(',')
+      .Check(OneOf({"argv", "env", "host", "user"}));
+  command_.AddFlag(
+      "--probe-input", probe_input_,
+      "Measure the loop without its loader and the loader alone, in a run whose result "
+      "is thrown away (docs/data.md)");
   // For `headroom ui --run`, which gives this process a group of its own.
-  app_->add_flag("--end-group", end_group_, "End what the command leaves in this process's group")
-      ->group("");
-  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+  command_.AddFlag("--end-group", end_group_, "End what the command leaves in this process's group")
+      .Group("");
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 EnvironmentChanges RecordCommand::EnvironmentFor(
@@ -190,13 +189,13 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
 
 Status RecordCommand::Run() {
   // Without `--`, what is no flag of ours begins the command.
-  std::vector<std::string> command = app_->remaining();
-  if (!command.empty() && (!command_.empty() || command.front().starts_with('-'))) {
+  std::vector<std::string> command = command_.remaining();
+  if (!command.empty() && (!recorded_.empty() || command.front().starts_with('-'))) {
     return Status::Usage(
         fmt::format("{} is no flag of headroom record; the command to record comes behind --",
                     command.front()));
   }
-  command.insert(command.end(), command_.begin(), command_.end());
+  command.insert(command.end(), recorded_.begin(), recorded_.end());
   if (command.empty())
     return Status::Usage("the command to record is missing: headroom record -- COMMAND");
   if (options_.path.empty())

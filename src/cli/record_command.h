@@ -14,10 +14,10 @@ namespace headroom::cli {
 
 class RecordCommand : public Subcommand {
  public:
-  explicit RecordCommand(CLI::App& parent);
+  explicit RecordCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
-  bool TakeRest(const std::vector<std::string>& rest) override { return command_ = rest, true; }
+  Command command() const override { return command_; }
+  bool TakeRest(const std::vector<std::string>& rest) override { return recorded_ = rest, true; }
   Status Run() override;
   /// Of the recorded program, once Run() is fine.
   int exit_code() const override { return exit_code_; }
@@ -28,8 +28,8 @@ class RecordCommand : public Subcommand {
   EnvironmentChanges EnvironmentFor(const std::string& socket,
                                     const std::function<void(std::string_view)>& remark) const;
 
-  CLI::App* app_;
-  std::vector<std::string> command_;
+  Command command_;
+  std::vector<std::string> recorded_;
   RecorderOptions options_;
   std::string level_ = "gpu";
   std::string steps_;

@@ -5,9 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -28,7 +25,7 @@
 #include "analysis/knowledge.h"
 #include "base/atomic_file.h"
 #include "base/private_file.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cluster/collectives.h"
 #include "cost/device_spec.h"
@@ -149,44 +146,46 @@ std::array<std::int64_t, kSecretKinds> CountsOf(const std::vector<Replacement>& 
 
 }  // namespace
 
-RedactCommand::RedactCommand(CLI::App& parent)
+RedactCommand::RedactCommand(Command parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
-  app_ = parent.add_subcommand("redact", "A copy of a trace that does not tell whose it is");
-  app_->footer(kRedactExamples);
-  app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
-      ->required()
-      ->type_name("");
-  app_->add_option("-o,--output", output_path_,
-                   "Write to FILE, whole or not at all; compressed where it ends in .gz")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->required();
-  app_->add_option("--remove", kinds_,
-                   "Only these: paths, hosts, users, arguments, names [all of them]")
-      ->type_name("KIND,...")
-      ->delimiter(',')
-      ->check(OneOf({kSecretKindNames.begin(), kSecretKindNames.end()}));
-  app_->add_option("--word", words_,
-                   "Remove this wherever it is, in any case of letters; may be given several times")
-      ->type_name("TEXT");
-  app_->add_option(
-          "--pattern", patterns_,
-          "Remove what this regular expression (RE2) matches, wherever it is; may be given "
-          "several times")
-      ->type_name("REGEX");
-  app_->add_option("--keep", keep_, "A word that stays; may be given several times")
-      ->type_name("WORD");
-  app_->add_option("--map", map_path_,
-                   "Write what stands for what to FILE, which only you can read. Never share it")
-      ->type_name("FILE");
-  app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
-      ->type_name("R")
-      ->check(WholeNumber(0, INT32_MAX));
-  app_->add_flag("--json", json_, "One JSON object, format headroom.redact/1");
-  app_->add_option("--threads", threads_, "Threads that read a file [all]")
-      ->type_name("N")
-      ->check(WholeNumber(1, 1024));
-  app_->add_flag("-q,--quiet", quiet_, "No summary, and no remarks on stderr");
+  command_ = parent.AddCommand("redact", "A copy of a trace that does not tell whose it is",
+                               kRedactExamples);
+  command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Required();
+  command_
+      .AddOption("--remove", kinds_,
+                 "Only these: paths, hosts, users, arguments, names [all of them]")
+      .TypeName("KIND,...")
+      .Delimiter(',')
+      .Check(OneOf({kSecretKindNames.begin(), kSecretKindNames.end()}));
+  command_
+      .AddOption("--word", words_,
+                 "Remove this wherever it is, in any case of letters; may be given several times")
+      .TypeName("TEXT");
+  command_
+      .AddOption("--pattern", patterns_,
+                 "Remove what this regular expression (RE2) matches, wherever it is; may be given "
+                 "several times")
+      .TypeName("REGEX");
+  command_.AddOption("--keep", keep_, "A word that stays; may be given several times")
+      .TypeName("WORD");
+  command_
+      .AddOption("--map", map_path_,
+                 "Write what stands for what to FILE, which only you can read. Never share it")
+      .TypeName("FILE");
+  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+      .TypeName("R")
+      .Check(WholeNumber(0, INT32_MAX));
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.redact/1");
+  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("-q,--quiet", quiet_, "No summary, and no remarks on stderr");
 }
 
 Result<RedactOptions> RedactCommand::Options() const {
@@ -199,7 +198,7 @@ Result<RedactOptions> RedactCommand::Options() const {
     if (std::find(keep_.begin(), keep_.end(), word) != keep_.end())
       return Status::Usage(fmt::format("{} is both --word and --keep", Printable(word)));
   }
-  if (app_->count("--remove") == 0) return options;
+  if (!command_.is_given("--remove")) return options;
   options.remove.fill(false);
   for (const std::string& kind : kinds_) {
     const auto* const at = std::find(kSecretKindNames.begin(), kSecretKindNames.end(), kind);

@@ -16,9 +16,9 @@ namespace headroom::cli {
 
 class RedactCommand : public Subcommand {
  public:
-  explicit RedactCommand(CLI::App& parent);
+  explicit RedactCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -37,7 +37,7 @@ class RedactCommand : public Subcommand {
   std::string Json(const std::vector<Replacement>& removed, const ChangedColumns& changed,
                    const Proof& proof, std::int64_t events) const;
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_, kinds_, words_, patterns_, keep_;
   std::string output_path_, map_path_;
   std::optional<std::int64_t> rank_;

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -13,7 +10,7 @@
 
 #include "analysis/format.h"
 #include "cli/file_ending.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "export/written_trace.h"
 #include "report/json_writer.h"
@@ -113,26 +110,25 @@ void WriteList(const std::vector<Met>& list, JsonWriter& json) {
 
 }  // namespace
 
-RepairCommand::RepairCommand(CLI::App& parent)
+RepairCommand::RepairCommand(Command parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
-  app_ = parent.add_subcommand("repair", "A clean copy of a damaged trace, and what was mended");
-  app_->footer(kRepairExamples);
-  app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
-      ->required()
-      ->type_name("");
-  app_->add_option("-o,--output", output_path_,
-                   "Write to FILE, whole or not at all; compressed where it ends in .gz")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->required();
-  app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
-      ->type_name("R")
-      ->check(WholeNumber(0, INT32_MAX));
-  app_->add_flag("--json", json_, "One JSON object, format headroom.repair/1");
-  app_->add_option("--threads", threads_, "Threads that read a file [all]")
-      ->type_name("N")
-      ->check(WholeNumber(1, 1024));
-  app_->add_flag("-q,--quiet", quiet_, "No list, and no remarks on stderr");
+  command_ = parent.AddCommand("repair", "A clean copy of a damaged trace, and what was mended",
+                               kRepairExamples);
+  command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Required();
+  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+      .TypeName("R")
+      .Check(WholeNumber(0, INT32_MAX));
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.repair/1");
+  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("-q,--quiet", quiet_, "No list, and no remarks on stderr");
 }
 
 std::string RepairCommand::Text(const ChosenTrace& trace, std::int64_t events) const {

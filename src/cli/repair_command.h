@@ -13,16 +13,16 @@ namespace headroom::cli {
 
 class RepairCommand : public Subcommand {
  public:
-  explicit RepairCommand(CLI::App& parent);
+  explicit RepairCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
   std::string Text(const ChosenTrace& trace, std::int64_t events) const;
   std::string Json(const ChosenTrace& trace, std::int64_t events) const;
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_;
   std::string output_path_;
   std::optional<std::int64_t> rank_;

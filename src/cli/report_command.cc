@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <thread>
 
 #include "analysis/knowledge.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/join_team.h"
 #include "cli/ranks.h"
 #include "cluster/straggler_finding.h"
@@ -71,118 +68,133 @@ std::string TextOf(const std::vector<ProcessLog>& processes) {
 
 }  // namespace
 
-ReportCommand::ReportCommand(CLI::App& parent) {
-  app_ =
-      parent.add_subcommand("report", "What holds the training job back, from its profiler traces");
-  app_->footer(kReportExamples);
-  app_->add_option("TRACE", traces_,
-                   "PyTorch-profiler traces or recordings; several, or a folder: a file per rank")
-      ->required()
-      ->type_name("");
+ReportCommand::ReportCommand(Command parent) {
+  command_ = parent.AddCommand(
+      "report", "What holds the training job back, from its profiler traces", kReportExamples);
+  command_
+      .AddOption("TRACE", traces_,
+                 "PyTorch-profiler traces or recordings; several, or a folder: a file per rank")
+      .Required()
+      .TypeName("");
 
-  app_->add_flag("--json", json_, "One JSON object, format headroom.report/1")->group(kFormats);
-  app_->add_flag(
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.report/1").Group(kFormats);
+  command_
+      .AddFlag(
           "--md", markdown_,
           fmt::format(
               "Markdown of at most {} bytes (--max-bytes), for pull requests and coding agents",
               kMarkdownBytes))
-      ->group(kFormats);
-  app_->add_option("--max-bytes", max_bytes_,
-                   fmt::format("Length of --md at most, from 1000; what is left out is named [{}]",
-                               kMarkdownBytes))
-      ->type_name("N")
-      ->check(WholeNumber(1000, kMaxLimit))
-      ->group(kFormats);
-  app_->add_option("--csv", csv_folder_, "One CSV file per table into the folder DIR")
-      ->type_name("DIR")
-      ->check(NotEmpty())
-      ->group(kFormats);
-  app_->add_option("--html", html_path_,
-                   "The page of headroom ui as one file, for any browser, without a network")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->group(kFormats);
-  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->group(kFormats);
-  app_->add_option("--color", color_, "auto: on a terminal, unless NO_COLOR is set; always; never")
-      ->type_name("WHEN")
-      ->check(OneOf({"auto", "always", "never"}))
-      ->group(kFormats);
+      .Group(kFormats);
+  command_
+      .AddOption("--max-bytes", max_bytes_,
+                 fmt::format("Length of --md at most, from 1000; what is left out is named [{}]",
+                             kMarkdownBytes))
+      .TypeName("N")
+      .Check(WholeNumber(1000, kMaxLimit))
+      .Group(kFormats);
+  command_.AddOption("--csv", csv_folder_, "One CSV file per table into the folder DIR")
+      .TypeName("DIR")
+      .Check(NotEmpty())
+      .Group(kFormats);
+  command_
+      .AddOption("--html", html_path_,
+                 "The page of headroom ui as one file, for any browser, without a network")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kFormats);
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kFormats);
+  command_
+      .AddOption("--color", color_, "auto: on a terminal, unless NO_COLOR is set; always; never")
+      .TypeName("WHEN")
+      .Check(OneOf({"auto", "always", "never"}))
+      .Group(kFormats);
 
-  app_->add_option("--steps", steps_,
-                   "Only steps A to B, by number, both included; A: and :B leave an end open")
-      ->type_name("A:B")
-      ->check(NotEmpty())
-      ->group(kSelection);
-  app_->add_option("--step-marker", step_marker_,
-                   "Range that begins each step, where the trace has no ProfilerStep")
-      ->type_name("NAME")
-      ->check(NotEmpty())
-      ->group(kSelection);
-  app_->add_option(
-          "--rank", rank_,
-          "Only rank N of several files; for one file that does not say its rank: its rank")
-      ->type_name("N")
-      ->check(WholeNumber(0, kMaxLimit))
-      ->group(kSelection);
-  app_->add_option(
-          "--top", top_,
-          fmt::format("Rows of each table and rank [text {}, Markdown {}, JSON and CSV all]",
-                      kTextTop, kMarkdownTop))
-      ->type_name("N")
-      ->check(WholeNumber(1, kMaxLimit))
-      ->group(kSelection);
+  command_
+      .AddOption("--steps", steps_,
+                 "Only steps A to B, by number, both included; A: and :B leave an end open")
+      .TypeName("A:B")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_
+      .AddOption("--step-marker", step_marker_,
+                 "Range that begins each step, where the trace has no ProfilerStep")
+      .TypeName("NAME")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_
+      .AddOption("--rank", rank_,
+                 "Only rank N of several files; for one file that does not say its rank: its rank")
+      .TypeName("N")
+      .Check(WholeNumber(0, kMaxLimit))
+      .Group(kSelection);
+  command_
+      .AddOption("--top", top_,
+                 fmt::format("Rows of each table and rank [text {}, Markdown {}, JSON and CSV all]",
+                             kTextTop, kMarkdownTop))
+      .TypeName("N")
+      .Check(WholeNumber(1, kMaxLimit))
+      .Group(kSelection);
   std::vector<std::string> sections(kSectionNames.begin(), kSectionNames.end());
   std::string names;
   for (const std::string& name : sections) names += (names.empty() ? "" : ", ") + name;
-  app_->add_option(
+  command_
+      .AddOption(
           "--show", show_,
           "One kernel, operator, layer, step or finding, by the id that --json and --md give")
-      ->type_name("ID")
-      ->check(NotEmpty())
-      ->group(kSelection);
-  app_->add_option("--only", only_, "One section of the text, complete: " + names)
-      ->type_name("SECTION")
-      ->check(OneOf(sections))
-      ->group(kSelection);
+      .TypeName("ID")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_.AddOption("--only", only_, "One section of the text, complete: " + names)
+      .TypeName("SECTION")
+      .Check(OneOf(sections))
+      .Group(kSelection);
 
-  app_->add_option("--measured-step-ms", measured_step_ms_,
-                   "True time of a step without a profiler, for jobs that the host paces")
-      ->type_name("X")
-      ->check(AboveZero, "")
-      ->group(kHost);
-  app_->add_option("--calibration", calibration_.path,
-                   "Calibration of the machine that made the trace (headroom calibrate --host)")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->group(kHost);
-  app_->add_flag("--no-local-state", calibration_.no_local_state,
-                 "Use nothing that was learned on this machine")
-      ->group(kHost);
+  command_
+      .AddOption("--measured-step-ms", measured_step_ms_,
+                 "True time of a step without a profiler, for jobs that the host paces")
+      .TypeName("X")
+      .Check(AboveZero())
+      .Group(kHost);
+  command_
+      .AddOption("--calibration", calibration_.path,
+                 "Calibration of the machine that made the trace (headroom calibrate --host)")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kHost);
+  command_
+      .AddFlag("--no-local-state", calibration_.no_local_state,
+               "Use nothing that was learned on this machine")
+      .Group(kHost);
 
-  app_->add_option("--threads", threads_,
-                   fmt::format("Threads that read; the result is the same for any [{} here]",
-                               std::max(1u, std::thread::hardware_concurrency())))
-      ->type_name("N")
-      ->check(WholeNumber(1, 1024))
-      ->group(kRunning);
-  app_->add_flag("--time", time_, "Own time and peak memory per stage, on stderr")->group(kRunning);
-  app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr")->group(kRunning);
+  command_
+      .AddOption("--threads", threads_,
+                 fmt::format("Threads that read; the result is the same for any [{} here]",
+                             std::max(1u, std::thread::hardware_concurrency())))
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024))
+      .Group(kRunning);
+  command_.AddFlag("--time", time_, "Own time and peak memory per stage, on stderr")
+      .Group(kRunning);
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr").Group(kRunning);
   max_expansion_ = ExpansionLimit().max_ratio;
-  app_->add_option("--max-expansion", max_expansion_,
-                   fmt::format("Refuse a file that decompresses to more than N times its size [{}]",
-                               max_expansion_))
-      ->type_name("N")
-      ->check(WholeNumber(1, kMaxLimit))
-      ->group(kRunning);
+  command_
+      .AddOption("--max-expansion", max_expansion_,
+                 fmt::format("Refuse a file that decompresses to more than N times its size [{}]",
+                             max_expansion_))
+      .TypeName("N")
+      .Check(WholeNumber(1, kMaxLimit))
+      .Group(kRunning);
   max_event_mb_ = OpenOptions().max_event_bytes / kMegabyte;
-  app_->add_option("--max-event-mb", max_event_mb_,
-                   fmt::format("Skip an event larger than N MiB [{}]", max_event_mb_))
-      ->type_name("N")
-      ->check(WholeNumber(1, kMaxLimit))
-      ->group(kRunning);
+  command_
+      .AddOption("--max-event-mb", max_event_mb_,
+                 fmt::format("Skip an event larger than N MiB [{}]", max_event_mb_))
+      .TypeName("N")
+      .Check(WholeNumber(1, kMaxLimit))
+      .Group(kRunning);
 }
 
 Status ReportCommand::Run() {

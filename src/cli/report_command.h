@@ -22,9 +22,9 @@ namespace headroom::cli {
 
 class ReportCommand : public Subcommand {
  public:
-  explicit ReportCommand(CLI::App& parent);
+  explicit ReportCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
   bool shares_work() const override { return true; }
 
@@ -63,7 +63,7 @@ class ReportCommand : public Subcommand {
   std::vector<std::string> CheckArguments(std::size_t reports) const;
   std::vector<std::string> ForecastArguments() const;
 
-  CLI::App* app_;
+  Command command_;
   ResourceLog log_;
 
   // Flags as given.

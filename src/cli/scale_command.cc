@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <utility>
 
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "predict/operator_list.h"
 #include "report/escape.h"
@@ -46,75 +43,86 @@ Status NotOfOneJob(std::string_view why) {
                   why));
 }
 
-void AddNetworkFlags(CLI::App& app, NetworkQuestion& network) {
-  app.add_option("--gpus", network.gpus, "How many GPUs, or machines x GPUs as 4x2 [1,2,4,...,64]")
-      ->delimiter(',')
-      ->type_name("N,...");
-  app.add_option("--cluster", network.cluster,
+void AddNetworkFlags(Command command, NetworkQuestion& network) {
+  command
+      .AddOption("--gpus", network.gpus, "How many GPUs, or machines x GPUs as 4x2 [1,2,4,...,64]")
+      .Delimiter(',')
+      .TypeName("N,...");
+  command
+      .AddOption("--cluster", network.cluster,
                  "A kind of machines (--list), or a file (docs/clusters.md)")
-      ->type_name("CLUSTER|FILE");
-  app.add_option("--bandwidth-gbps", network.bandwidths_gbps,
+      .TypeName("CLUSTER|FILE");
+  command
+      .AddOption("--bandwidth-gbps", network.bandwidths_gbps,
                  "Each way, between machines; several give a curve each [100]")
-      ->delimiter(',')
-      ->type_name("X,...");
-  app.add_option("--latency-us", network.latency_us, "Of a message between machines [14]")
-      ->type_name("L");
-  app.add_option("--gpus-per-node", network.gpus_per_node, "GPUs of a machine, behind PCIe 4.0 [1]")
-      ->type_name("N");
+      .Delimiter(',')
+      .TypeName("X,...");
+  command.AddOption("--latency-us", network.latency_us, "Of a message between machines [14]")
+      .TypeName("L");
+  command
+      .AddOption("--gpus-per-node", network.gpus_per_node, "GPUs of a machine, behind PCIe 4.0 [1]")
+      .TypeName("N");
 }
 
 }  // namespace
 
-ScaleCommand::ScaleCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("scale", "What a step takes on 2, 8 or 1024 GPUs");
-  app_->footer(kScaleExamples);
-  app_->add_option("TRACE", traces_,
-                   "PyTorch-profiler trace or recording; several, or a folder: a file per rank")
-      ->type_name("");
-  app_->add_option("--ops", operators_path_,
-                   "A list of operators of one GPU's step instead of a trace (docs/predict.md)")
-      ->type_name("FILE");
-  AddNetworkFlags(*app_, network_);
-  app_->add_flag("--strong", question_.strong, "Share the recorded batch out over the GPUs");
-  app_->add_option("--schedule", question_.schedule, fmt::format("{} [ddp]", kSchedules))
-      ->type_name("NAME")
-      ->check(Known(ScheduleNames()));
-  app_->add_option("--exchange-every", question_.exchange_every,
-                   "Steps from one exchange to the next: gradients are accumulated [1]")
-      ->type_name("N")
-      ->check(WholeNumber(1, kMostSteps));
-  app_->add_option("--tensor-parallel", question_.split.tensor,
-                   "GPUs that share each layer of a transformer, experimental [1]")
-      ->type_name("N")
-      ->check(WholeNumber(1, kMostGpusOfReplica));
-  app_->add_option("--pipeline-parallel", question_.split.stages,
-                   "Stages of layers of a transformer, experimental [1]")
-      ->type_name("N")
-      ->check(WholeNumber(1, kMostGpusOfReplica));
-  app_->add_option("--micro-batches", question_.split.micro_batches,
-                   "Batches as recorded that pass the stages in a step [1]")
-      ->type_name("N")
-      ->check(WholeNumber(1, kMostSteps));
-  app_->add_option("--bucket-mb", question_.bucket_mb,
-                   "MiB of gradients that are sent at once [25]")
-      ->type_name("X")
-      ->check(AboveZero, "");
-  app_->add_option("--with", question_.changes,
-                   "Changes that are made before (headroom whatif --list)")
-      ->type_name("SCENARIO")
-      ->check(Known(ScenarioNames()));
-  app_->add_flag("--list", list_, "List the clusters that are known");
-  app_->add_flag("--json", json_, "One JSON object, format headroom.scale/1");
-  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  gpus_.AddFlags(*app_);
-  AddJobFlags(*app_, options_);
-  app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+ScaleCommand::ScaleCommand(Command parent) {
+  command_ = parent.AddCommand("scale", "What a step takes on 2, 8 or 1024 GPUs", kScaleExamples);
+  command_
+      .AddOption("TRACE", traces_,
+                 "PyTorch-profiler trace or recording; several, or a folder: a file per rank")
+      .TypeName("");
+  command_
+      .AddOption("--ops", operators_path_,
+                 "A list of operators of one GPU's step instead of a trace (docs/predict.md)")
+      .TypeName("FILE");
+  AddNetworkFlags(command_, network_);
+  command_.AddFlag("--strong", question_.strong, "Share the recorded batch out over the GPUs");
+  command_.AddOption("--schedule", question_.schedule, fmt::format("{} [ddp]", kSchedules))
+      .TypeName("NAME")
+      .Check(Known(ScheduleNames()));
+  command_
+      .AddOption("--exchange-every", question_.exchange_every,
+                 "Steps from one exchange to the next: gradients are accumulated [1]")
+      .TypeName("N")
+      .Check(WholeNumber(1, kMostSteps));
+  command_
+      .AddOption("--tensor-parallel", question_.split.tensor,
+                 "GPUs that share each layer of a transformer, experimental [1]")
+      .TypeName("N")
+      .Check(WholeNumber(1, kMostGpusOfReplica));
+  command_
+      .AddOption("--pipeline-parallel", question_.split.stages,
+                 "Stages of layers of a transformer, experimental [1]")
+      .TypeName("N")
+      .Check(WholeNumber(1, kMostGpusOfReplica));
+  command_
+      .AddOption("--micro-batches", question_.split.micro_batches,
+                 "Batches as recorded that pass the stages in a step [1]")
+      .TypeName("N")
+      .Check(WholeNumber(1, kMostSteps));
+  command_
+      .AddOption("--bucket-mb", question_.bucket_mb, "MiB of gradients that are sent at once [25]")
+      .TypeName("X")
+      .Check(AboveZero());
+  command_
+      .AddOption("--with", question_.changes,
+                 "Changes that are made before (headroom whatif --list)")
+      .TypeName("SCENARIO")
+      .Check(Known(ScenarioNames()));
+  command_.AddFlag("--list", list_, "List the clusters that are known");
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.scale/1");
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  gpus_.AddFlags(command_);
+  AddJobFlags(command_, options_);
+  command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
 void ScaleCommand::RemarkOnBuckets(const std::string& why) const {
-  if (app_->get_option("--bucket-mb")->count() > 0 && !options_.quiet)
+  if (command_.is_given("--bucket-mb") && !options_.quiet)
     Remark(fmt::format("headroom: --bucket-mb says nothing here: {}\n", why));
 }
 

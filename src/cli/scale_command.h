@@ -17,9 +17,9 @@ namespace headroom::cli {
 
 class ScaleCommand : public Subcommand {
  public:
-  explicit ScaleCommand(CLI::App& parent);
+  explicit ScaleCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -33,7 +33,7 @@ class ScaleCommand : public Subcommand {
   Result<ScaleReport> AnswerForList(const ScaleAnswer& answer);
   Status CheckFlags(const TraceFiles& files) const;
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_;
   std::string operators_path_, output_path_;
   NetworkQuestion network_;

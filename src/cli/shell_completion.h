@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cli/command_description.h"
+#include "cli/flags/command_description.h"
 
 namespace headroom::cli {
 

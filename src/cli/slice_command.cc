@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -17,7 +14,7 @@
 #include "analysis/knowledge.h"
 #include "cli/chosen_trace.h"
 #include "cli/file_ending.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/output.h"
 #include "cli/step_range.h"
 #include "export/chrome_events.h"
@@ -65,30 +62,29 @@ Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
 
 }  // namespace
 
-SliceCommand::SliceCommand(CLI::App& parent)
+SliceCommand::SliceCommand(Command parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
-  app_ = parent.add_subcommand("slice", "Some steps, a stretch or one rank of a trace, as a trace");
-  app_->footer(kSliceExamples);
-  app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
-      ->required()
-      ->type_name("");
-  app_->add_option("--steps", steps_, "Steps A to B, by number, and the one before them")
-      ->type_name("A:B");
-  app_->add_option("--time", time_, "From A to B ms behind the first event")->type_name("A:B");
-  app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
-      ->type_name("R")
-      ->check(WholeNumber(0, INT32_MAX));
-  app_->add_option("--step-marker", step_marker_, "Annotation that begins each step [found]")
-      ->type_name("NAME");
-  app_->add_option("-o,--output", output_path_,
-                   "Write to FILE, whole or not at all; compressed where it ends in .gz")
-      ->type_name("FILE")
-      ->check(NotEmpty())
-      ->required();
-  app_->add_option("--threads", threads_, "Threads that read a file [all]")
-      ->type_name("N")
-      ->check(WholeNumber(1, 1024));
-  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+  command_ = parent.AddCommand("slice", "Some steps, a stretch or one rank of a trace, as a trace",
+                               kSliceExamples);
+  command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
+  command_.AddOption("--steps", steps_, "Steps A to B, by number, and the one before them")
+      .TypeName("A:B");
+  command_.AddOption("--time", time_, "From A to B ms behind the first event").TypeName("A:B");
+  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+      .TypeName("R")
+      .Check(WholeNumber(0, INT32_MAX));
+  command_.AddOption("--step-marker", step_marker_, "Annotation that begins each step [found]")
+      .TypeName("NAME");
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Required();
+  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Result<StepAnalysis> SliceCommand::StepsOf(const TraceStore& store) const {

@@ -15,9 +15,9 @@ namespace headroom::cli {
 
 class SliceCommand : public Subcommand {
  public:
-  explicit SliceCommand(CLI::App& parent);
+  explicit SliceCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -32,7 +32,7 @@ class SliceCommand : public Subcommand {
   /// From the beginning of the step before the first, with which the first one's time begins.
   Result<Window> WindowOfSteps(const TraceStore& store) const;
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_;
   std::string steps_, time_, step_marker_, output_path_;
   std::optional<std::int64_t> rank_;

@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
-class App;
-}
+#include "cli/flags/command.h"
 
 namespace headroom::cli {
 
@@ -16,8 +13,8 @@ class Subcommand {
  public:
   virtual ~Subcommand() = default;
 
-  /// The parser's node; parsed() tells whether the user chose this one.
-  virtual const CLI::App& app() const = 0;
+  /// Its flags; is_chosen() tells whether the user named it.
+  virtual Command command() const = 0;
   /// Takes what follows `--` on the command line; whether it has a use for it. Else `--` only ends
   /// the flags.
   virtual bool TakeRest(const std::vector<std::string>&) { return false; }

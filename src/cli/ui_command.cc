@@ -4,9 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -17,7 +14,7 @@
 
 #include "capture/launched_program.h"
 #include "capture/metrics/clock.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/link_page.h"
 #include "cli/output.h"
 #include "embedded/page_files.h"
@@ -81,22 +78,24 @@ std::string Sentence(const RepeatedRun::State& run) {
 
 }  // namespace
 
-UiCommand::UiCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("ui", "A web page on this machine: look, ask, see the answer move");
-  app_->footer(kUiExamples);
-  app_->add_option("TRACE", traces_,
-                   "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
-                   "the others are compared with it; none: what --run records")
-      ->type_name("");
-  app_->add_option("--run", run_,
-                   "Record this command line of a shell; the page has a button that does it again")
-      ->type_name("COMMAND");
-  app_->add_option("--port", port_, "Listen there, on 127.0.0.1 [any that is free]")
-      ->type_name("N")
-      ->check(WholeNumber(0, kMostPort));
-  app_->add_flag("--open", open_, "Open the page in the browser");
-  AddJobFlags(*app_, options_);
-  app_->add_flag("-q,--quiet", options_.quiet, "The link alone, no remarks");
+UiCommand::UiCommand(Command parent) {
+  command_ = parent.AddCommand("ui", "A web page on this machine: look, ask, see the answer move",
+                               kUiExamples);
+  command_
+      .AddOption("TRACE", traces_,
+                 "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
+                 "the others are compared with it; none: what --run records")
+      .TypeName("");
+  command_
+      .AddOption("--run", run_,
+                 "Record this command line of a shell; the page has a button that does it again")
+      .TypeName("COMMAND");
+  command_.AddOption("--port", port_, "Listen there, on 127.0.0.1 [any that is free]")
+      .TypeName("N")
+      .Check(WholeNumber(0, kMostPort));
+  command_.AddFlag("--open", open_, "Open the page in the browser");
+  AddJobFlags(command_, options_);
+  command_.AddFlag("-q,--quiet", options_.quiet, "The link alone, no remarks");
 }
 
 std::vector<std::string> UiCommand::CheckArguments() const {
@@ -255,7 +254,7 @@ Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
 }
 
 Status UiCommand::Run() {
-  const bool runs = app_->count("--run") > 0;
+  const bool runs = command_.is_given("--run");
   if (runs && run_.find_first_not_of(" \t\n") == std::string::npos)
     return Status::Usage("--run: the command is missing: --run 'python3 train.py'");
   if (traces_.empty() && !runs)

@@ -18,9 +18,9 @@ namespace headroom::cli {
 
 class UiCommand : public Subcommand {
  public:
-  explicit UiCommand(CLI::App& parent);
+  explicit UiCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
 
  private:
@@ -46,7 +46,7 @@ class UiCommand : public Subcommand {
   Status Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
                const EndSignals& signals) const;
 
-  CLI::App* app_;
+  Command command_;
   std::vector<std::string> traces_;  ///< The job, and those that it is compared with.
   std::string run_;                  ///< A shell's command line; empty: none.
   int port_ = 0;

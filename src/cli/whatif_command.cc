@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/local_state.h"
-#include "cli/help.h"
+#include "cli/flags/value_checks.h"
 #include "cli/join_team.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
@@ -39,27 +36,30 @@ Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --s
 
 }  // namespace
 
-WhatifCommand::WhatifCommand(CLI::App& parent) {
-  app_ = parent.add_subcommand("whatif", "What a change to the job would buy, before it is made");
-  app_->footer(kWhatifExamples);
-  app_->add_option("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
-      ->type_name("");
-  app_->add_option("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")
-      ->type_name("")
-      ->check(Known(ScenarioNames()));
-  app_->add_flag("--list", list_, "List the scenarios and their keys");
-  views_.AddFlags(*app_);
-  app_->add_flag("--json", json_, "One JSON object, format headroom.whatif/1");
-  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE")
-      ->check(NotEmpty());
-  AddJobFlags(*app_, options_);
-  app_->add_flag("--save", save_, "Save the forecasts, to be scored once the change is made");
-  app_->add_option("--score", score_,
-                   "Compare the forecast saved for BEFORE with AFTER, a trace of the changed job")
-      ->type_name("BEFORE AFTER");
-  app_->add_flag("--scores", scores_, "List the forecasts that were saved, and what came of them");
-  app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+WhatifCommand::WhatifCommand(Command parent) {
+  command_ = parent.AddCommand("whatif", "What a change to the job would buy, before it is made",
+                               kWhatifExamples);
+  command_.AddOption("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
+      .TypeName("");
+  command_.AddOption("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")
+      .TypeName("")
+      .Check(Known(ScenarioNames()));
+  command_.AddFlag("--list", list_, "List the scenarios and their keys");
+  views_.AddFlags(command_);
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.whatif/1");
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  AddJobFlags(command_, options_);
+  command_.AddFlag("--save", save_, "Save the forecasts, to be scored once the change is made");
+  command_
+      .AddOption("--score", score_,
+                 "Compare the forecast saved for BEFORE with AFTER, a trace of the changed job")
+      .TypeName("BEFORE AFTER");
+  command_.AddFlag("--scores", scores_,
+                   "List the forecasts that were saved, and what came of them");
+  command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
 Status WhatifCommand::Run() {

@@ -15,9 +15,9 @@ namespace headroom::cli {
 
 class WhatifCommand : public Subcommand {
  public:
-  explicit WhatifCommand(CLI::App& parent);
+  explicit WhatifCommand(Command parent);
 
-  const CLI::App& app() const override { return *app_; }
+  Command command() const override { return command_; }
   Status Run() override;
   bool shares_work() const override { return true; }
 
@@ -35,7 +35,7 @@ class WhatifCommand : public Subcommand {
   /// Fails (kUsage) where the job behind AFTER can hardly be that of BEFORE.
   Status RefuseOtherJob(const Job& after) const;
 
-  CLI::App* app_;
+  Command command_;
   std::string trace_;
   std::vector<std::string> scenarios_;
   bool list_ = false;

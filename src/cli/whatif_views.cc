@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <utility>
 
 #include "base/gzip.h"
@@ -15,19 +12,21 @@
 
 namespace headroom::cli {
 
-void WhatifViews::AddFlags(CLI::App& app) {
-  app.add_flag("--explain", explain_,
-               "Also show what is critical, how much slack the rest has, and what is unexplained");
-  app.add_flag("--sweep", sweep_,
-               "Also show the step were each part of the work 1.1 to infinitely times as fast");
-  app.add_flag("--self-check", self_check_,
-               "Also test the engine on this trace; exit code 1 if it fails");
-  app.add_option("--dump-graph", graph_path_, "Write the graph to FILE, as JSON lines")
-      ->type_name("FILE");
-  app.add_option("--write-trace", timeline_path_,
+void WhatifViews::AddFlags(Command command) {
+  command.AddFlag(
+      "--explain", explain_,
+      "Also show what is critical, how much slack the rest has, and what is unexplained");
+  command.AddFlag("--sweep", sweep_,
+                  "Also show the step were each part of the work 1.1 to infinitely times as fast");
+  command.AddFlag("--self-check", self_check_,
+                  "Also test the engine on this trace; exit code 1 if it fails");
+  command.AddOption("--dump-graph", graph_path_, "Write the graph to FILE, as JSON lines")
+      .TypeName("FILE");
+  command
+      .AddOption("--write-trace", timeline_path_,
                  "Write the predicted timeline of the scenario, or of the job without its "
                  "profiler, to FILE (.json or .json.gz)")
-      ->type_name("FILE");
+      .TypeName("FILE");
 }
 
 Status WhatifViews::RefuseWithoutGraph(const std::string& trace, const Status& why) const {

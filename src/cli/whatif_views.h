@@ -5,19 +5,16 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/flags/command.h"
 #include "distributed/sweep_sharing.h"
 #include "report/forecast_report.h"
 #include "whatif/job.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
-class App;
-}
 
 namespace headroom::cli {
 
 class WhatifViews {
  public:
-  void AddFlags(CLI::App& app);
+  void AddFlags(Command command);
   /// Whether a file or a gate was asked for, which an abstention is no answer to.
   bool Asked() const { return self_check_ || !graph_path_.empty() || !timeline_path_.empty(); }
   bool sweeps() const { return sweep_; }

@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// How soon it is seen that a program has ended, or shall.
-constexpr std::chrono::milliseconds kGlance(100);
+constexpr std::chrono::milliseconds kPollTime(100);
 /// From SIGTERM to SIGKILL: time to write a checkpoint, for the program and for what it left.
 constexpr std::chrono::seconds kGrace(5);
 /// What is read at once, so that who prints without end does not keep us from seeing the rest.
@@ -61,7 +61,7 @@ class Output {
   /// Sleeps for a glance, or until something was printed, and takes of it.
   void Await(const std::function<void(std::string_view)>& take) {
     pollfd polled = {.fd = reads_, .events = POLLIN, .revents = 0};
-    if (poll(&polled, 1, static_cast<int>(kGlance.count())) > 0) TakeSome(take);
+    if (poll(&polled, 1, static_cast<int>(kPollTime.count())) > 0) TakeSome(take);
   }
   /// Takes what was printed until now: a pipe's content at most, as somebody may print on.
   void TakeRest(const std::function<void(std::string_view)>& take) {

@@ -1,19 +1,16 @@
-// What the command line declares, for what is made of it: completions and manual pages.
+// What the command line declares, for what is made of it: help, completions and manual pages.
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
-class App;
-}
-
 namespace headroom::cli {
 
 /// A flag, or an argument by its position.
 struct FlagDescription {
-  std::vector<std::string> names = {};  ///< "-o", "--output"; of an argument, what it is called.
-  std::string value = {};               ///< "FILE"; empty: it takes none.
+  std::vector<std::string> names = {};  ///< "-o", "--output"; the name of an argument.
+  std::string value = {};               ///< The name of its value: "FILE".
+  bool takes_value = false;
   std::vector<std::string> words = {};  ///< Values that are known.
   std::string description = {};
   std::string group = {};
@@ -24,17 +21,14 @@ struct FlagDescription {
 };
 
 struct CommandDescription {
-  std::string name = {};  ///< "report", "data bench"; empty: of the program itself.
+  std::string name = {};  ///< "report", "data bench"; empty: the program itself.
   std::string summary = {};
   std::vector<FlagDescription> arguments = {};
-  std::vector<FlagDescription> flags = {};  ///< Those that help lists, by group.
-  std::string footer = {};                  ///< Examples and more, as they are to be shown.
+  std::vector<FlagDescription> flags = {};  ///< Those that help lists, group by group.
+  std::vector<std::string> commands = {};   ///< Names of the commands below this one.
+  std::vector<std::string> summaries = {};  ///< Their summaries, in the same order.
+  std::string footer = {};                  ///< Examples and more, shown as they are.
   bool takes_command = false;               ///< `-- COMMAND` may follow.
 };
-
-/// The program first, then its commands and theirs, in the order of their help.
-///
-/// @param app  the program's; not changed
-std::vector<CommandDescription> DescribeCommands(CLI::App& app);
 
 }  // namespace headroom::cli
