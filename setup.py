@@ -31,8 +31,8 @@ class BuildModules(build_ext):
             folder = self.build_with_cmake()
         except (OSError, subprocess.CalledProcessError) as error:
             self.announce(
-                f"headroom: without the engine (Graph, report, whatif) and without the program: {error}. They need cmake and "
-                "the packages of docs/dependencies.md",
+                f"headroom: without the engine (Graph, report, whatif) and without the program: {error}. "
+                "They need cmake and the packages of docs/dependencies.md",
                 level=3,
             )
             return

@@ -29,9 +29,9 @@ def main():
     names = collections.defaultdict(lambda: [0, 0])
     for event in events:
         if event.get("ph") == "X" and event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
-            row = names[event["name"]]
-            row[0] += 1
-            row[1] += int(oracle.nanoseconds(event["dur"]))
+            count = names[event["name"]]
+            count[0] += 1
+            count[1] += int(oracle.nanoseconds(event["dur"]))
     gpu_time = []
     for row in oracle.analyse(trace)["gpu_time"]:
         times = {key: round(value * 1e6) for key, value in row.items() if key.endswith("_ms")}

@@ -45,7 +45,8 @@ def main(trace):
             + "".join(f"{times[of_family].sum() / 1e6 / graph.steps:10.2f}" for times in (before, rule, amp))
         )
     print(
-        f"kernels that amp adds, a step: {graph.changed[1] // graph.steps} (casts, each with its launch); the rule adds none"
+        f"kernels that amp adds, a step: {graph.changed[1] // graph.steps} (casts, "
+        "each with its launch); the rule adds none"
     )
 
 

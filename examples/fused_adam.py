@@ -23,8 +23,8 @@ def main(trace):
     graph = headroom.Graph(trace)
     update = graph.select(phase="optimizer")
     print(
-        f"step                        {graph.step_ms:8.2f} ms, of which the optimizer's kernels take {update.time_ms:.2f} ms "
-        f"in {len(update) // graph.steps} kernels"
+        f"step                        {graph.step_ms:8.2f} ms, of which the optimizer's kernels take "
+        f"{update.time_ms:.2f} ms in {len(update) // graph.steps} kernels"
     )
 
     # Gradients have the size of their parameters.
@@ -44,12 +44,14 @@ def main(trace):
         twin.select(where=lambda task: task.index in first).insert_before(kernel_us, host_us=HOST_US)
         step_ms = twin.replay().step_ms
         print(
-            f"one kernel, {why:12}    {step_ms:8.2f} ms  {graph.step_ms / step_ms:.2f}x, {kernel_us / 1e3:.2f} ms for the kernel"
+            f"one kernel, {why:12}    {step_ms:8.2f} ms  {graph.step_ms / step_ms:.2f}x, "
+            f"{kernel_us / 1e3:.2f} ms for the kernel"
         )
     forecast = graph.whatif("fused-optimizer:kind=fused")
     step = forecast["step_ms"]
     print(
-        f"headroom's fused-optimizer  {step['mid']:8.2f} ms  {forecast['speedup']:.2f}x ({step['low']:.2f} to {step['high']:.2f} ms)"
+        f"headroom's fused-optimizer  {step['mid']:8.2f} ms  {forecast['speedup']:.2f}x "
+        f"({step['low']:.2f} to {step['high']:.2f} ms)"
     )
 
 

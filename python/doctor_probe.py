@@ -7,7 +7,7 @@ import json
 import platform
 import sys
 
-found = {"python": platform.python_version(), "executable": sys.executable}
+found: dict = {"python": platform.python_version(), "executable": sys.executable}
 try:
     import torch
 

@@ -21,7 +21,6 @@ import argparse
 import fcntl
 import io
 import json
-import os
 import pathlib
 import shlex
 import sys

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import time
+from typing import Iterable
 
 import torch
 from torch import distributed, nn
@@ -72,7 +73,7 @@ def main():
         model = nn.parallel.DistributedDataParallel(inner, bucket_cap_mb=arguments.bucket_mb)
     optimizer = torch.optim.SGD(inner.parameters(), lr=0.01, momentum=0.9)
     loss = nn.CrossEntropyLoss()
-    batches = [(torch.randn(shape), torch.randint(0, 10, (shape[0],)))] * arguments.steps
+    batches: Iterable = [(torch.randn(shape), torch.randint(0, 10, (shape[0],)))] * arguments.steps
     if arguments.profile:
         import headroom.torch
 

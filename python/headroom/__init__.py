@@ -31,11 +31,14 @@ import sys
 from typing import TYPE_CHECKING, Any, Iterable
 
 if TYPE_CHECKING:
-    from headroom import callbacks, data, timer, torch
+    # "as" exports a name to type checkers, like a place in __all__; flake8 does not know that (F401).
+    from headroom import callbacks as callbacks  # noqa: F401
+    from headroom import data as data  # noqa: F401
+    from headroom import timer as timer  # noqa: F401
+    from headroom import torch as torch  # noqa: F401
     from headroom._engine import DoesNotApply, TraceError
     from headroom._summary import log_summary, summary
     from headroom._timer import (
-        __version__,
         Drops,
         Scope,
         Stats,
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
         stats,
         step,
     )
+    from headroom._timer import __version__ as __version__  # noqa: F401
     from headroom.arrays import NullableArray, TextColumn
     from headroom.columns import Edges, Gradients, Task, Tasks
     from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection

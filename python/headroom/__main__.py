@@ -23,8 +23,8 @@ def main() -> int:
     program = find_program()
     if program is None:
         print(
-            "headroom: this is the Python module alone; the program was not built with it, for want of cmake or of a library "
-            "(docs/dependencies.md; pip install -v . says of which). Measuring works: import headroom",
+            "headroom: this is the Python module alone; the program was not built with it, for want of cmake or of a "
+            "library (docs/dependencies.md; pip install -v . says of which). Measuring works: import headroom",
             file=sys.stderr,
         )
         return 2

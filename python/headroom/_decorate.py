@@ -1,11 +1,17 @@
 """What `@headroom.scope(key)` makes of a function. Private: `Scope.__call__` calls it."""
+from __future__ import annotations
+
 import functools
 import inspect
+from typing import TYPE_CHECKING, Any, Callable
 
 from headroom._timer import end
 
+if TYPE_CHECKING:
+    from headroom._timer import Scope
 
-def decorate(scope, function):
+
+def decorate(scope: Scope, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, timed: it keeps its name, signature, result and kind.
 
     A coroutine function is timed from its first step to its end, waits included. A generator is timed each time that it
@@ -17,7 +23,7 @@ def decorate(scope, function):
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def timed(*args, **kwargs):
+        async def timed(*args: Any, **kwargs: Any) -> Any:
             token = begin()
             try:
                 return await function(*args, **kwargs)
@@ -27,7 +33,7 @@ def decorate(scope, function):
     elif inspect.isasyncgenfunction(function):
 
         @functools.wraps(function)
-        async def timed(*args, **kwargs):
+        async def timed(*args: Any, **kwargs: Any) -> Any:
             generator = function(*args, **kwargs)
             resume, argument = generator.asend, None
             while True:
@@ -51,7 +57,7 @@ def decorate(scope, function):
     elif inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
-        def timed(*args, **kwargs):
+        def timed(*args: Any, **kwargs: Any) -> Any:
             generator = function(*args, **kwargs)
             resume, argument = generator.send, None
             while True:
@@ -75,7 +81,7 @@ def decorate(scope, function):
     else:
 
         @functools.wraps(function)
-        def timed(*args, **kwargs):
+        def timed(*args: Any, **kwargs: Any) -> Any:
             token = begin()
             try:
                 return function(*args, **kwargs)

@@ -102,7 +102,8 @@ class TorchEvents:
 
     def ready(self, end: Any) -> bool:
         with capture_goes_on:
-            return end[1].query()
+            is_done: bool = end[1].query()
+            return is_done
 
     def wait(self, end: Any) -> None:
         with capture_goes_on:
@@ -110,7 +111,8 @@ class TorchEvents:
 
     def get_time(self, start: Any, end: Any) -> float:
         with capture_goes_on:
-            return start[1].elapsed_time(end[1]) / 1000  # It is in milliseconds.
+            milliseconds: float = start[1].elapsed_time(end[1])
+            return milliseconds / 1000
 
     def discard(self, moment: Any) -> None:
         with self._lock:

@@ -21,6 +21,8 @@ workers say it, too), `...cpus`, `...threads_per_core`, `...virtual_machine`, `.
 them pass where only some steps are recorded.
 """
 
+from __future__ import annotations
+
 import collections.abc
 import functools
 import os
@@ -29,8 +31,13 @@ import threading
 import time
 import types
 import weakref
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Set, Tuple
 
 from headroom import _timer
+
+Function = Callable[..., Any]
+Maker = Callable[[Any], Any]  # Takes what is replaced, and returns what takes its place.
+Replace = Callable[[Any, str, Maker], None]  # replace() of headroom._patches.
 
 BATCH = _timer.Scope("loader.batch")
 SAMPLE = _timer.Scope("loader.sample")
@@ -67,31 +74,31 @@ MOST_OBJECTS = (
 MOST_FAILURES = 20  # That are told: each is a text of its own.
 SEED_MASK = (1 << 52) - 1  # What a double holds exactly.
 
-stages = {}  # id(transform) -> Scope, of those found in datasets.
-_kept = {}  # id -> the transform, weak where it can be: an id that is in use stands for it alone.
-_timed_classes = set()
+stages: Dict[int, _timer.Scope] = {}  # id(transform) -> Scope, of those found in datasets.
+_kept: Dict[int, Any] = {}  # id -> the transform, weak where it can be: an id that is in use stands for it alone.
+_timed_classes: Set[type] = set()
 
 
 class _Local(threading.local):
-    failed = None  # The innermost stage through which the exception passed that is under way.
+    failed: Optional[str] = None  # The innermost stage through which the exception passed that is under way.
     inside = 0  # CPU time of the stages inside the one that runs, so far.
     samples = 0  # So far; of one in CPU_EVERY the CPU time of each stage is taken.
     measures = False
 
-    def __init__(self):
-        self.stage_cpu = {}  # By stage, in this batch, without the stages inside.
-        self.preparer = None
+    def __init__(self) -> None:
+        self.stage_cpu: Dict[str, int] = {}  # By stage, in this batch, without the stages inside.
+        self.preparer: Optional[_Preparer] = None
 
 
 _local = _Local()
-_silent = set()  # Stages that returned nothing, and were told.
+_silent: Set[str] = set()  # Stages that returned nothing, and were told.
 _failures = 0
 
 
 # --- stages ---
 
 
-def _call_stage(scope, function, *args, **kwargs):
+def _call_stage(scope: _timer.Scope, function: Function, *args: Any, **kwargs: Any) -> Any:
     local = _local
     measures = local.measures
     if measures:
@@ -116,9 +123,9 @@ def _call_stage(scope, function, *args, **kwargs):
     return result
 
 
-def _timed_call(original):
+def _timed_call(original: Function) -> Function:
     @functools.wraps(original)
-    def __call__(self, *args, **kwargs):
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         scope = stages.get(id(self))
         if scope is None or scope.is_open():  # A class calls the one that it inherits from.
             return original(self, *args, **kwargs)
@@ -127,16 +134,16 @@ def _timed_call(original):
     return __call__
 
 
-def _timed_function(function, scope):
+def _timed_function(function: Function, scope: _timer.Scope) -> Function:
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         return _call_stage(scope, function, *args, **kwargs)
 
-    call._headroom_stage = True
+    call._headroom_stage = True  # type: ignore[attr-defined]
     return call
 
 
-def _keep(stage, scope):
+def _keep(stage: Any, scope: _timer.Scope) -> None:
     key = id(stage)
     stages[key] = scope
     try:
@@ -145,7 +152,7 @@ def _keep(stage, scope):
         _kept[key] = stage
 
 
-def _name_of(stage):
+def _name_of(stage: Any) -> str:
     for owner in (stage, getattr(stage, "func", None)):  # functools.partial
         name = getattr(owner, "__qualname__", None)
         if isinstance(name, str):
@@ -153,9 +160,9 @@ def _name_of(stage):
     return type(stage).__name__
 
 
-def _composed(stage):
+def _composed(stage: Any) -> Any:
     """The stages that one is made of (Compose, Sequential, ...); None: it is one."""
-    parts = getattr(stage, "transforms", None)
+    parts: Any = getattr(stage, "transforms", None)
     if parts is None and type(stage).__name__ in ("Sequential", "ModuleList"):
         parts = list(stage)
     if isinstance(parts, (list, tuple)) or type(parts).__name__ in ("ModuleList", "Sequential"):
@@ -169,12 +176,12 @@ class _Finder:
     DEEPEST = 6
     MOST_PARTS = 64  # Of one list: a dataset's own data may be a list.
 
-    def __init__(self, torch, replace, in_worker):
+    def __init__(self, torch: Any, replace: Replace, in_worker: bool) -> None:
         self.torch, self.replace, self.in_worker = torch, replace, in_worker
-        self.seen = set()
-        self.names = {}
+        self.seen: Set[int] = set()
+        self.names: Dict[str, int] = {}
 
-    def of_dataset(self, dataset, depth=0):
+    def of_dataset(self, dataset: Any, depth: int = 0) -> None:
         if depth > self.DEEPEST or id(dataset) in self.seen or not hasattr(dataset, "__dict__"):
             return
         self.seen.add(id(dataset))
@@ -184,7 +191,7 @@ class _Finder:
             except Exception:  # An object that does not like to be looked at; the others may.
                 pass
 
-    def of_attribute(self, dataset, name, value, depth):
+    def of_attribute(self, dataset: Any, name: str, value: Any, depth: int) -> None:
         if isinstance(value, self.torch.utils.data.Dataset):
             self.of_dataset(value, depth + 1)
         elif name == "datasets" and isinstance(value, (list, tuple)):
@@ -197,7 +204,7 @@ class _Finder:
         elif type(value).__name__ == "StandardTransform":  # torchvision's pair of transform and target_transform.
             self.of_dataset(value, depth + 1)
 
-    def of_composed(self, stage):
+    def of_composed(self, stage: Any) -> None:
         if id(stage) in self.seen:
             return
         self.seen.add(id(stage))
@@ -208,7 +215,7 @@ class _Finder:
             else:
                 self.of_stage(part, functools.partial(parts.__setitem__, i) if isinstance(parts, list) else None)
 
-    def of_stage(self, stage, put):
+    def of_stage(self, stage: Any, put: Optional[Callable[[Any], Any]]) -> None:
         if id(stage) in self.seen or getattr(stage, "_headroom_stage", False):
             return
         self.seen.add(id(stage))
@@ -235,12 +242,12 @@ class _Finder:
         _keep(stage, scope)
 
 
-def reader_keys():
+def reader_keys() -> List[str]:
     """Keys under which readers and decoders are timed."""
     return [f"stage::{module}.{name}" for module, name in READERS] + [DECODER]
 
 
-def _time_readers(replace):
+def _time_readers(replace: Replace) -> None:
     for module_name, name in READERS:
         module = sys.modules.get(module_name)
         function = getattr(module, name, None)
@@ -248,20 +255,20 @@ def _time_readers(replace):
             continue
         scope = _timer.Scope(f"stage::{module_name}.{name}")
 
-        def make(original, scope=scope):
+        def make(original: Function, scope: _timer.Scope = scope) -> Function:
             @functools.wraps(original)
-            def call(*args, **kwargs):
+            def call(*args: Any, **kwargs: Any) -> Any:
                 if not SAMPLE.is_open():  # The program's own business.
                     return original(*args, **kwargs)
                 return _call_stage(scope, original, *args, **kwargs)
 
-            call._headroom_stage = True
+            call._headroom_stage = True  # type: ignore[attr-defined]
             return call
 
         replace(module, name, make)
 
 
-def _time_decoder(replace):
+def _time_decoder(replace: Replace) -> None:
     """PIL's, a method that is looked up by class."""
     if "PIL.Image" not in sys.modules:
         return
@@ -271,16 +278,16 @@ def _time_decoder(replace):
         return
     decode = _timer.Scope(DECODER)
 
-    def make_load(original):
+    def make_load(original: Function) -> Function:
         @functools.wraps(original)
-        def load(self):
+        def load(self: Any) -> Any:
             if (
                 not getattr(self, "tile", None) or not SAMPLE.is_open()
             ):  # Each operation on an image calls it; the first one decodes.
                 return original(self)
             return _call_stage(decode, original, self)
 
-        load._headroom_stage = True
+        load._headroom_stage = True  # type: ignore[attr-defined]
         return load
 
     replace(ImageFile.ImageFile, "load", make_load)
@@ -289,7 +296,7 @@ def _time_decoder(replace):
 # --- samples and batches ---
 
 
-def _begin_sample():
+def _begin_sample() -> int:
     local = _local
     local.samples += 1
     local.measures = local.samples % CPU_EVERY == 0
@@ -297,12 +304,12 @@ def _begin_sample():
     return SAMPLE.begin()
 
 
-def _end_sample(token):
+def _end_sample(token: int) -> None:
     _local.measures = False
     end(token)
 
 
-def _tell_failure(sample):
+def _tell_failure(sample: Any) -> None:
     """What raised, and where; never what it says, nor an index that is a text of the program's."""
     global _failures
     stage, _local.failed = _local.failed, None
@@ -310,13 +317,19 @@ def _tell_failure(sample):
     if _failures > MOST_FAILURES:
         return
     which = f"sample {sample}" if type(sample) is int else "a sample"
-    mark(f"loader.failed {which}{f' in {stage}' if stage else ''}: {sys.exc_info()[0].__name__}")
+    mark(f"loader.failed {which}{f' in {stage}' if stage else ''}: {_exception_name()}")
+
+
+def _exception_name() -> str:
+    """The class of the exception that is being handled."""
+    cls = sys.exc_info()[0]
+    return cls.__name__ if cls is not None else "unknown"
 
 
 class _TimedDataset:
     """In a fetcher's place of the dataset: the same samples, each timed. Users see their dataset as ever."""
 
-    def __init__(self, dataset, subset):
+    def __init__(self, dataset: Any, subset: Any) -> None:
         self._dataset = dataset
         inner = dataset
         while type(inner) is subset:  # It passes the indices on, one by one unless what is inside takes many.
@@ -324,7 +337,7 @@ class _TimedDataset:
         if callable(getattr(inner, "__getitems__", None)):
             self.__getitems__ = self._get_many
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         token = _begin_sample()
         try:
             return self._dataset[index]
@@ -334,7 +347,7 @@ class _TimedDataset:
         finally:
             _end_sample(token)
 
-    def _get_many(self, indices):
+    def _get_many(self, indices: Any) -> Any:
         token = _begin_sample()
         try:
             return self._dataset.__getitems__(indices)
@@ -344,10 +357,10 @@ class _TimedDataset:
         finally:
             _end_sample(token)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._dataset)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == "__getitems__":  # It has one of its own, or none.
             raise AttributeError(name)
         return getattr(self._dataset, name)
@@ -356,14 +369,14 @@ class _TimedDataset:
 class _TimedSamples:
     """The same for the iterator of an iterable dataset."""
 
-    def __init__(self, samples):
+    def __init__(self, samples: Any) -> None:
         self._samples = samples
         self._count = 0
 
-    def __iter__(self):
+    def __iter__(self) -> _TimedSamples:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         token = _begin_sample()
         try:
             sample = next(self._samples)
@@ -378,9 +391,9 @@ class _TimedSamples:
         return sample
 
 
-def _timed_collate(collate):
+def _timed_collate(collate: Function) -> Function:
     @functools.wraps(collate)
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         token = COLLATE.begin()
         try:
             return collate(*args, **kwargs)
@@ -393,14 +406,15 @@ def _timed_collate(collate):
 class _Proc:
     """A file of /proc that is read again and again: a system call each."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
+        self._file: Optional[int]
         try:
             self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             self._file = None
         self._path = path
 
-    def read(self):
+    def read(self) -> List[bytes]:
         """Its fields; none where it cannot be read (any more: a program may close all that it does not know)."""
         if self._file is None:
             return []
@@ -410,7 +424,7 @@ class _Proc:
             self._file = None
             return []
 
-    def __del__(self):
+    def __del__(self) -> None:
         file, self._file = self._file, None
         if file is not None:
             try:
@@ -420,7 +434,7 @@ class _Proc:
                 pass
 
 
-def _queued(schedule):
+def _queued(schedule: _Proc) -> Optional[int]:
     """How long a thread could have run and had no core, by its file `schedstat`; None: this kernel does not tell."""
     fields = schedule.read()
     return int(fields[1]) if len(fields) > 1 and fields[1].isdigit() else None
@@ -429,25 +443,28 @@ def _queued(schedule):
 class _Preparer:
     """What a thread that prepares batches uses up."""
 
-    def __init__(self):
+    queued: Optional[int]  # Both since begin().
+    cpu: int
+
+    def __init__(self) -> None:
         self.pid = os.getpid()
         self.schedule = _Proc(f"/proc/self/task/{threading.get_native_id()}/schedstat")
         self.io = _Proc("/proc/self/io")
         self.process_cpu = process_time()
         self.read_io = self._io()
 
-    def _io(self):
+    def _io(self) -> Optional[Tuple[int, int]]:
         fields = self.io.read()
         try:
             return int(fields[1]), int(fields[9])  # rchar, read_bytes
         except (IndexError, ValueError):
             return None
 
-    def begin(self):
+    def begin(self) -> None:
         _local.stage_cpu.clear()
         self.queued, self.cpu = _queued(self.schedule), thread_time()
 
-    def end(self):
+    def end(self) -> None:
         counter("loader.batch_thread_cpu_us", (thread_time() - self.cpu) / 1e3)
         queued = _queued(self.schedule)
         if queued is not None and self.queued is not None:
@@ -465,18 +482,18 @@ class _Preparer:
         _local.stage_cpu.clear()
 
 
-def _preparer_here():
+def _preparer_here() -> _Preparer:
     preparer = _local.preparer
     if preparer is None or preparer.pid != os.getpid():
         preparer = _local.preparer = _Preparer()
     return preparer
 
 
-def _queued_here():
+def _queued_here() -> Optional[int]:
     return _queued(_preparer_here().schedule)
 
 
-def _measure(batch):
+def _measure(batch: Any) -> Optional[Tuple[int, int]]:
     """Bytes and number of the tensors and arrays of a batch of any structure; None: there are too many parts to
     count.
     """
@@ -504,10 +521,11 @@ def _measure(batch):
     return size, count
 
 
-def _make_fetch(original):
+def _make_fetch(original: Function) -> Function:
     @functools.wraps(original)
-    def fetch(self, index):
+    def fetch(self: Any, index: Any) -> Any:
         place, timed = getattr(self, "_headroom_timed", (None, None))
+        preparer: Optional[_Preparer]
         try:
             preparer = _preparer_here()
             preparer.begin()
@@ -533,7 +551,7 @@ def _make_fetch(original):
     return fetch
 
 
-def _tell_batch(preparer, index, batch):
+def _tell_batch(preparer: Optional[_Preparer], index: Any, batch: Any) -> None:
     if preparer is not None:
         preparer.end()
     counter("loader.batch_samples", len(index) if isinstance(index, (list, tuple)) else 1)
@@ -547,28 +565,28 @@ def _tell_batch(preparer, index, batch):
 
 
 class _IndexQueue:
-    def __init__(self, queue):
+    def __init__(self, queue: Any) -> None:
         self._queue = queue
 
-    def get(self, *args, **kwargs):
+    def get(self, *args: Any, **kwargs: Any) -> Any:
         token = INDEX_WAIT.begin()
         try:
             return self._queue.get(*args, **kwargs)
         finally:
             end(token)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._queue, name)
 
 
 class _TimedPickler:
     """In the place of the class that the queue's own thread packs batches with, in a worker."""
 
-    def __init__(self, pickler):
+    def __init__(self, pickler: Any) -> None:
         self.loads = pickler.loads
         self._dumps = pickler.dumps
 
-    def dumps(self, *args, **kwargs):
+    def dumps(self, *args: Any, **kwargs: Any) -> Any:
         token = SEND.begin()
         try:
             return self._dumps(*args, **kwargs)
@@ -576,13 +594,14 @@ class _TimedPickler:
             end(token)
 
 
-def _make_worker_loop(original):
+def _make_worker_loop(original: Function) -> Function:
     @functools.wraps(original)
-    def _worker_loop(dataset_kind, dataset, index_queue, *rest, **kwargs):
+    def _worker_loop(dataset_kind: Any, dataset: Any, index_queue: Any, *rest: Any, **kwargs: Any) -> Any:
         try:
             _timer.helper()
-            import multiprocessing.queues as queues
+            import multiprocessing.queues
 
+            queues: Any = multiprocessing.queues
             queues._ForkingPickler = _TimedPickler(queues._ForkingPickler)
             index_queue = _IndexQueue(index_queue)
         except Exception:  # The loader works on, whatever it has become.
@@ -592,9 +611,11 @@ def _make_worker_loop(original):
     return _worker_loop
 
 
-def _make_create_fetcher(torch, replace):
-    def make(original):
-        def create_fetcher(kind, dataset, auto_collation, collate_fn, *args, **kwargs):
+def _make_create_fetcher(torch: Any, replace: Replace) -> Maker:
+    def make(original: Function) -> Any:
+        def create_fetcher(
+            kind: Any, dataset: Any, auto_collation: Any, collate_fn: Function, *args: Any, **kwargs: Any
+        ) -> Any:
             fetcher = original(kind, dataset, auto_collation, _timed_collate(collate_fn), *args, **kwargs)
             try:
                 info = torch.utils.data.get_worker_info()
@@ -618,9 +639,9 @@ def _make_create_fetcher(torch, replace):
     return make
 
 
-def _make_pin(original):
+def _make_pin(original: Function) -> Function:
     @functools.wraps(original)
-    def pin_memory(*args, **kwargs):
+    def pin_memory(*args: Any, **kwargs: Any) -> Any:
         token = PIN.begin_outermost()
         try:
             return original(*args, **kwargs)
@@ -633,9 +654,9 @@ def _make_pin(original):
 # --- the loop's side ---
 
 
-def _make_iterator_init(original):
+def _make_iterator_init(original: Function) -> Function:
     @functools.wraps(original)
-    def __init__(self, loader, *args, **kwargs):
+    def __init__(self: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
         original(self, loader, *args, **kwargs)
         try:
             _tell_settings(self, loader)
@@ -646,7 +667,7 @@ def _make_iterator_init(original):
 
 
 @functools.lru_cache(1)
-def _threads_per_core(cpus):
+def _threads_per_core(cpus: FrozenSet[int]) -> Optional[float]:
     """Hardware threads that share a core, of those on which the program may run; None: the machine does not tell."""
     siblings = set()
     for cpu in cpus:
@@ -659,7 +680,7 @@ def _threads_per_core(cpus):
 
 
 @functools.lru_cache(1)
-def _is_virtual():
+def _is_virtual() -> bool:
     try:
         with open("/proc/cpuinfo") as file:
             return any(line.startswith("flags") and " hypervisor" in line for line in file)
@@ -667,13 +688,13 @@ def _is_virtual():
         return False
 
 
-def shared_memory():
+def shared_memory() -> int:
     """Free bytes of what workers hand tensors over in; a container may have 64 MB of it."""
     free = os.statvfs("/dev/shm")
     return free.f_bavail * free.f_frsize
 
 
-def _tell_settings(iterator, loader):
+def _tell_settings(iterator: Any, loader: Any) -> None:
     global _fetching
     _fetching = None  # The next fetch says again whose it is.
     # A loader with persistent workers holds its iterator, another one may be gone by the next line of the program.
@@ -704,10 +725,10 @@ def _tell_settings(iterator, loader):
         pass
 
 
-_fetching = None  # The seed of the iterator that was asked last.
+_fetching: Optional[int] = None  # The seed of the iterator that was asked last.
 
 
-def before_next(iterator):
+def before_next(iterator: Any) -> Optional[int]:
     """The loop asks for a batch. Returns what after_next() wants; None: nothing can be told."""
     try:
         return _before_next(iterator)
@@ -715,7 +736,7 @@ def before_next(iterator):
         return None
 
 
-def _before_next(iterator):
+def _before_next(iterator: Any) -> int:
     global _fetching
     now = process_time()
     seed = iterator._base_seed
@@ -732,16 +753,17 @@ def _before_next(iterator):
     return thread_time()
 
 
-def ready_batches(iterator):
+def ready_batches(iterator: Any) -> int:
     """How many batches of an iterator with workers are there."""
     ready = sum(len(info) == 2 for info in list(iterator._task_info.values()))
     try:
-        return ready + iterator._data_queue.qsize()
+        handed_over: int = iterator._data_queue.qsize()
+        return ready + handed_over
     except NotImplementedError:
         return ready
 
 
-def after_next(iterator, cpu):
+def after_next(iterator: Any, cpu: Optional[int]) -> None:
     try:
         if cpu is not None:
             _after_next(iterator, cpu)
@@ -749,7 +771,7 @@ def after_next(iterator, cpu):
         pass
 
 
-def _after_next(iterator, cpu):
+def _after_next(iterator: Any, cpu: int) -> None:
     counter("loader.next_cpu_us", (thread_time() - cpu) / 1e3)
     queued, before = _queued_here(), iterator._headroom_queued
     if queued is not None and before is not None:
@@ -758,7 +780,7 @@ def _after_next(iterator, cpu):
     iterator._headroom_cpu = process_time()
 
 
-def on_failure(iterator):
+def on_failure(iterator: Any) -> None:
     """An exception comes out of a fetch. Its text is the program's: only what kind it is, and workers that are gone,
     are told.
     """
@@ -770,10 +792,10 @@ def on_failure(iterator):
         code = process.exitcode
         if code:
             mark(f"loader.worker_died worker {number}: {f'signal {-code}' if code < 0 else f'exit code {code}'}")
-    mark(f"loader.raised {sys.exc_info()[0].__name__}")
+    mark(f"loader.raised {_exception_name()}")
 
 
-def install(torch, replace):
+def install(torch: Any, replace: Replace) -> None:
     """Times PyTorch's loaders. `replace`: of headroom._patches, which undoes it."""
     data = torch.utils.data
     fetchers = data._utils.fetch
@@ -785,7 +807,7 @@ def install(torch, replace):
     replace(data.dataloader._BaseDataLoaderIter, "__init__", _make_iterator_init)
 
 
-def uninstall():
+def uninstall() -> None:
     """What replace() does not know of."""
     stages.clear()
     _kept.clear()

@@ -8,6 +8,8 @@ open on the thread: the outermost call counts, and what the program times itself
 Names are those that `headroom report` knows from PyTorch's profiler or from Determined.
 """
 
+from __future__ import annotations
+
 import atexit
 import functools
 import os
@@ -15,8 +17,10 @@ import platform
 import sys
 import threading
 import weakref
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from headroom import _loader, _probe, _timer
+from headroom._loader import Function, Maker
 
 FETCH = _timer.Scope("dataloader_next")
 LOADER_START = _timer.Scope("dataloader_start")
@@ -50,9 +54,9 @@ COLLECTIVES = (
 
 end = _timer.end
 
-layers = {}  # id(module) -> Scope, of models that somebody attached.
-losses = set()  # id(module)
-_replaced = []  # (owner, name, what it had itself, or _INHERITED)
+layers: Dict[int, _timer.Scope] = {}  # id(module) -> Scope, of models that somebody attached.
+losses: Set[int] = set()  # id(module)
+_replaced: List[Tuple[Any, str, Any]] = []  # (owner, name, what it had itself, or _INHERITED)
 _INHERITED = object()
 _lock = threading.RLock()
 _users = 0
@@ -68,39 +72,39 @@ class Steps(threading.local):
     loader is exhausted, or before the batch after one that only went forward without gradients, it is marked as empty.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.token = 0
         self.worked = False  # There was a backward or an update.
         self.evaluated = False  # Since the last fetch: a forward without gradients, and none with.
-        self.iterator = None  # Of the last fetch (weak).
-        self.evaluating = weakref.WeakSet()  # Iterators that serve an evaluation.
-        self.leader = None  # The optimizer that ended the last step (weak).
+        self.iterator: Optional[weakref.ref[Any]] = None  # Of the last fetch (weak).
+        self.evaluating: weakref.WeakSet[Any] = weakref.WeakSet()  # Iterators that serve an evaluation.
+        self.leader: Optional[weakref.ref[Any]] = None  # The optimizer that ended the last step (weak).
         self.others = 0  # Updates by another one since.
         self.updates = 0  # Of all optimizers.
 
     @staticmethod
-    def wanted():
+    def wanted() -> bool:
         return _loops == 0 and _timer.user_steps() == 0 and not _probe.running
 
-    def begin(self):
+    def begin(self) -> None:
         if self.token == 0 and self.wanted():
             self.token = _timer.begin_step()
         self.worked = self.evaluated = False
 
-    def close(self):
+    def close(self) -> None:
         end(self.token)
         self.token = 0
 
-    def cancel(self):
+    def cancel(self) -> None:
         _timer.cancel_step(self.token)
         self.token = 0
 
-    def _was_evaluation(self):
+    def _was_evaluation(self) -> None:
         iterator = self.iterator() if self.iterator is not None else None
         if iterator is not None:
             self.evaluating.add(iterator)
 
-    def on_fetch(self, iterator):
+    def on_fetch(self, iterator: Any) -> None:
         if self.evaluated and not self.worked:
             self._was_evaluation()
             self.cancel()
@@ -111,24 +115,24 @@ class Steps(threading.local):
         if not self.token and iterator not in self.evaluating:
             self.begin()
 
-    def on_exhausted(self):
+    def on_exhausted(self) -> None:
         if self.worked:
             return
         if self.evaluated:
             self._was_evaluation()
         self.cancel()
 
-    def on_forward(self, trains):
+    def on_forward(self, trains: bool) -> None:
         self.evaluated = not trains
         if trains and not self.token:
             self.begin()
 
-    def on_backward(self):
+    def on_backward(self) -> None:
         if not self.token:
             self.begin()
         self.worked = True
 
-    def on_update(self, optimizer):
+    def on_update(self, optimizer: Any) -> None:
         self.updates += 1
         leader = self.leader() if self.leader is not None else None
         if leader is not None and leader is not optimizer:
@@ -146,10 +150,11 @@ class Steps(threading.local):
 
 
 steps = Steps()
-os.register_at_fork(after_in_child=lambda: steps.__init__())  # The step that was open is the parent's.
+# The step that was open is the parent's.
+os.register_at_fork(after_in_child=lambda: steps.__init__())  # type: ignore[misc]
 
 
-def replace(owner, name, make):
+def replace(owner: Any, name: str, make: Maker) -> None:
     """Puts make(original) in the place of owner.name, for restore() to undo."""
     original = getattr(owner, name, None)
     if original is None:
@@ -159,17 +164,17 @@ def replace(owner, name, make):
     _replaced.append((owner, name, had))
 
 
-def forget_layer(module_id):
+def forget_layer(module_id: int) -> None:
     layers.pop(module_id, None)
 
 
-def timed(scope):
+def timed(scope: _timer.Scope) -> Maker:
     """A maker for replace(): calls are regions."""
     begin = scope.begin_outermost
 
-    def make(original):
+    def make(original: Function) -> Function:
         @functools.wraps(original)
-        def wrapper(*args, **kwargs):
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             token = begin()
             try:
                 return original(*args, **kwargs)
@@ -184,10 +189,10 @@ def timed(scope):
 # --- what is replaced ---
 
 
-def _make_next(original):
+def _make_next(original: Function) -> Callable[[Any], Any]:
     begin = FETCH.begin_outermost
 
-    def fetch(self):
+    def fetch(self: Any) -> Any:
         steps.on_fetch(self)
         known = hasattr(self, "_headroom_cpu")  # PyTorch's own, made since it is timed.
         token = begin()
@@ -214,7 +219,7 @@ def _make_next(original):
             end(token)
 
     @functools.wraps(original)
-    def __next__(self):
+    def __next__(self: Any) -> Any:
         probe = _probe.current
         if probe is None or not hasattr(self, "_headroom_cpu"):
             return fetch(self)
@@ -223,20 +228,20 @@ def _make_next(original):
     return __next__
 
 
-def _make_call(torch):
+def _make_call(torch: Any) -> Maker:
     grad_enabled = torch.is_grad_enabled
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
-    kinds = {}  # Classes, by whether they are losses.
+    kinds: Dict[type, bool] = {}  # Classes, by whether they are losses.
     inside_forward, in_fetch, begin_loss = FORWARD.is_open, FETCH.is_open, LOSS.begin_outermost
     worker_info = torch.utils.data.get_worker_info
 
-    def is_loss(module):
+    def is_loss(module: Any) -> bool:
         kinds[type(module)] = found = isinstance(module, torch.nn.modules.loss._Loss)
         return found
 
-    def make(original):
+    def make(original: Function) -> Function:
         @functools.wraps(original)
-        def __call__(self, *args, **kwargs):
+        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling is not None and is_compiling():
                 return original(self, *args, **kwargs)
             layer = layers.get(id(self)) if layers else None
@@ -279,14 +284,14 @@ def _make_call(torch):
     return make
 
 
-def _make_backward(torch):
+def _make_backward(torch: Any) -> Maker:
     begin = BACKWARD.begin_outermost
     # On a thread of the engine (checkpointing): the id of the pass that it belongs to; -1: none.
     current_pass = getattr(torch._C, "_current_graph_task_id", lambda: -1)
 
-    def make(original):
+    def make(original: Function) -> Function:
         @functools.wraps(original)
-        def backward(*args, **kwargs):
+        def backward(*args: Any, **kwargs: Any) -> Any:
             if current_pass() != -1:
                 return original(*args, **kwargs)
             steps.on_backward()
@@ -301,14 +306,16 @@ def _make_backward(torch):
     return make
 
 
-_update_scopes = {}  # By class: a class and the one that it inherits step() from count as one call.
+_update_scopes: Dict[
+    type, _timer.Scope
+] = {}  # By class: a class and the one that it inherits step() from count as one call.
 
 
-def timed_update(original):
+def timed_update(original: Function) -> Function:
     """A maker for the step() of an optimizer class."""
 
     @functools.wraps(original)
-    def step(self, *args, **kwargs):
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
         cls = type(self)
         scope = _update_scopes.get(cls)
         if scope is None:
@@ -322,11 +329,11 @@ def timed_update(original):
             steps.on_update(self)
         return result
 
-    step._headroom = True
+    step._headroom = True  # type: ignore[attr-defined]
     return step
 
 
-def _time_updates_of(cls):
+def _time_updates_of(cls: type) -> None:
     # PyTorch wraps the step() of a class for its profiler when the first object is made, and marks it so. What comes
     # later than that wrapper can be undone without undoing it.
     step = vars(cls).get("step")
@@ -334,14 +341,14 @@ def _time_updates_of(cls):
         replace(cls, "step", timed_update)
 
 
-def _subclasses(cls):
+def _subclasses(cls: type) -> Iterator[type]:
     for sub in cls.__subclasses__():
         yield sub
         yield from _subclasses(sub)
 
 
 @functools.lru_cache(maxsize=None)  # Once.
-def _tell_versions():
+def _tell_versions() -> None:
     """Marks of the form that recordings take for the versions of the software under the job: of one that trains, as
     workers of its loaders, which load the same modules, would make a recording of their own with theirs."""
     torch = sys.modules["torch"]
@@ -356,9 +363,9 @@ def _tell_versions():
             _timer.mark(f"headroom.version {name} {version}")
 
 
-def _make_optimizer_init(original):
+def _make_optimizer_init(original: Function) -> Function:
     @functools.wraps(original)
-    def __init__(self, *args, **kwargs):
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         _tell_versions()
         for cls in type(self).__mro__:
@@ -367,11 +374,11 @@ def _make_optimizer_init(original):
     return __init__
 
 
-def _make_zero_grad(original):
-    scopes = {}
+def _make_zero_grad(original: Function) -> Function:
+    scopes: Dict[type, _timer.Scope] = {}
 
     @functools.wraps(original)
-    def zero_grad(self, *args, **kwargs):
+    def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
         cls = type(self)
         scope = scopes.get(cls)
         if scope is None:
@@ -385,24 +392,27 @@ def _make_zero_grad(original):
     return zero_grad
 
 
-def _target(torch, args, kwargs):
+def _target(torch: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Optional[str]:
     """The kind of device that Tensor.to() is asked for ("cpu", "cuda", ...), None: none."""
-    wish = kwargs.get("device")
+    wish: Any = kwargs.get("device")
+    kind: str
     if wish is None and args:
         wish = args[0]
     if isinstance(wish, str):
         return wish.partition(":")[0]
     if isinstance(wish, torch.device):
-        return wish.type
+        kind = wish.type
+        return kind
     if isinstance(wish, torch.Tensor):
-        return wish.device.type
+        kind = wish.device.type
+        return kind
     return "cuda" if isinstance(wish, int) and not isinstance(wish, bool) else None
 
 
-def _make_to(torch):
-    def make(original):
+def _make_to(torch: Any) -> Maker:
+    def make(original: Function) -> Function:
         @functools.wraps(original)
-        def to(self, *args, **kwargs):
+        def to(self: Any, *args: Any, **kwargs: Any) -> Any:
             target = _target(torch, args, kwargs)
             here = self.device.type
             if target is None or target == here or "cpu" not in (target, here):
@@ -418,10 +428,10 @@ def _make_to(torch):
     return make
 
 
-def _make_copy(scope, from_cpu):
-    def make(original):
+def _make_copy(scope: _timer.Scope, from_cpu: bool) -> Maker:
+    def make(original: Function) -> Function:
         @functools.wraps(original)
-        def copy(self, *args, **kwargs):
+        def copy(self: Any, *args: Any, **kwargs: Any) -> Any:
             if (self.device.type == "cpu") != from_cpu:
                 return original(self, *args, **kwargs)
             token = scope.begin_outermost()
@@ -435,7 +445,7 @@ def _make_copy(scope, from_cpu):
     return make
 
 
-def install(torch):
+def install(torch: Any) -> None:
     """Replaces PyTorch's methods, unless somebody has; restore() puts them back when all who called this have called
     it.
     """
@@ -470,7 +480,7 @@ def install(torch):
                 replace(torch.distributed, name, timed(COMMUNICATION))
 
 
-def restore():
+def restore() -> None:
     """Puts back what install() replaced."""
     global _users
     with _lock:
@@ -492,19 +502,19 @@ def restore():
 class own_steps:
     """While it lasts, a loop marks its steps itself."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         global _loops
         steps.cancel()
         with _lock:
             _loops += 1
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         global _loops
         with _lock:
             _loops -= 1
 
 
-def inject(torch):
+def inject(torch: Any) -> None:
     """Times the whole program from here on: `headroom record`."""
     install(torch)
     if os.environ.get("HEADROOM_PROBE_INPUT"):

@@ -17,8 +17,9 @@ the size of the one that was repeated. Marks `loader.probe begin` and `loader.pr
 gave up: ...` says why some of it is missing.
 """
 
+from __future__ import annotations
+
 import atexit
-import collections.abc
 import copy
 import multiprocessing
 import os
@@ -26,8 +27,12 @@ import sys
 import threading
 import time
 import weakref
+from typing import Any, Callable, Generator, Iterator, List, Optional, Tuple
 
 from headroom import _loader, _timer
+
+Trains = Callable[[Any], Optional[int]]
+Fetch = Callable[[Any], Any]
 
 WARM_UP = 10  # Steps; XProf and DS-Analyzer leave as many out.
 TURNS, STEPS = 4, 10  # 40 steps of each kind.
@@ -42,14 +47,14 @@ MOST_COPIES = 1 << 30  # Bytes of batches that are kept for the steps of a turn.
 # By which launchers say how many ranks there are.
 RANKS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "SLURM_STEP_NUM_TASKS")
 
-current = None  # The probe, until it is done; None: nobody asked for one.
+current: Optional[Probe] = None  # The probe, until it is done; None: nobody asked for one.
 running = False
 
 counter, mark, clock = _timer.counter, _timer.mark, time.perf_counter
 _END = object()
 
 
-def begin(torch, trains):
+def begin(torch: Any, trains: Trains) -> None:
     """Asks for a probe. trains(iterator): a number that grows with the updates of the calling thread; None: the
     iterator serves an evaluation, or there was no update."""
     global current
@@ -58,16 +63,17 @@ def begin(torch, trains):
         atexit.register(_tell_of_none)
 
 
-def _tell_of_none():
+def _tell_of_none() -> None:
     if (
         current is not None and not running and multiprocessing.parent_process() is None
     ):  # A spawned worker begins before it knows.
         mark(
-            "loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, for 10 batches and updates"
+            "loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, "
+            "for 10 batches and updates"
         )
 
 
-def _has_ranks(torch):
+def _has_ranks(torch: Any) -> bool:
     distributed = torch.distributed
     if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
         return True
@@ -76,7 +82,7 @@ def _has_ranks(torch):
     return any(os.environ.get(name, "1").strip() not in ("", "0", "1") for name in RANKS)
 
 
-def _copy(torch, batch):
+def _copy(torch: Any, batch: Any) -> Any:
     """A batch that the loop may do with as it likes."""
     if isinstance(batch, torch.Tensor):
         again = batch.detach().clone()
@@ -95,24 +101,30 @@ def _copy(torch, batch):
 class Probe:
     """What is done with a loop's fetches, one after the other: a script that yields what each of them gets."""
 
-    def __init__(self, torch, trains):
+    loader: weakref.ref[Any]  # The probed one, since it is known.
+    kind: Tuple[Any, ...]  # What makes others like it.
+    fetch: Fetch  # Of this call, as is `iterator`.
+
+    def __init__(self, torch: Any, trains: Trains) -> None:
         self.torch, self.trains = torch, trains
-        self.fetches = (
-            weakref.WeakKeyDictionary()
-        )  # By iterator, before it begins: those behind an update, and that of the last.
-        self.loader = None  # The probed one (weak); what makes others like it.
-        self.kind = self.thread = self.script = None
+        # By iterator, before it begins: those behind an update, and that of the last.
+        self.fetches: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.thread: Optional[int] = None
+        self.script: Optional[Iterator[Any]] = None
         self.foreign = 0  # Fetches of other loaders since the last of this one.
-        self.iterator = self.fetch = None  # Of this call.
+        self.iterator: Any = None
         # Batches that came since the iterator is watched: the first `unknown` ones had been asked for before, then come
         # those of `indices`.
-        self.watched, self.received, self.unknown, self.indices = None, 0, 0, []
-        self.busy, self.raised = False, None  # In the script; what the loader raised there.
+        self.watched: Optional[weakref.ref[Any]] = None
+        self.seen = self.received = self.unknown = 0
+        self.indices: List[Any] = []
+        self.busy = False  # In the script.
+        self.raised: Optional[BaseException] = None  # What the loader raised there.
         self.disturbed = False  # The step was about more than a step: an evaluation, another epoch.
         self.repeated = self.withheld = 0  # Batches.
-        self.size = None  # Of the repeated batch: bytes and tensors.
+        self.size: Optional[Tuple[int, int]] = None  # Of the repeated batch: bytes and tensors.
 
-    def next(self, iterator, fetch):
+    def next(self, iterator: Any, fetch: Fetch) -> Any:
         """In the place of fetch(iterator), the iterator's __next__."""
         if self.busy:
             return fetch(iterator)
@@ -127,6 +139,7 @@ class Probe:
         self.iterator, self.fetch, self.busy = iterator, fetch, True
         try:
             self._watch_indices()
+            assert self.script is not None  # _is_served() made it.
             batch = next(self.script)
         except BaseException as error:
             is_loaders = error is self.raised or not isinstance(error, Exception)
@@ -142,7 +155,7 @@ class Probe:
 
     # --- which loader ---
 
-    def _is_served(self, iterator):
+    def _is_served(self, iterator: Any) -> bool:
         if self.script is None and not self._begins(iterator):
             return False
         if threading.get_ident() == self.thread and self._is_mine(iterator):
@@ -153,7 +166,7 @@ class Probe:
             self._end("its loader is no longer asked")
         return False
 
-    def _begins(self, iterator):
+    def _begins(self, iterator: Any) -> bool:
         global running
         updates = self.trains(iterator)
         count, before = self.fetches.get(iterator, (0, None))
@@ -174,7 +187,7 @@ class Probe:
         return True
 
     @staticmethod
-    def _kind_of(loader):
+    def _kind_of(loader: Any) -> Tuple[Any, ...]:
         return (
             id(loader.dataset),
             loader.batch_size,
@@ -184,7 +197,7 @@ class Probe:
             type(loader.batch_sampler),
         )
 
-    def _is_mine(self, iterator):
+    def _is_mine(self, iterator: Any) -> bool:
         loader, mine = iterator._headroom_loader(), self.loader()
         if mine is not None:
             return loader is mine
@@ -194,7 +207,7 @@ class Probe:
         self.loader = weakref.ref(loader)
         return True
 
-    def _end(self, why=None):
+    def _end(self, why: Optional[str] = None) -> None:
         global current, running
         self._unwatch()
         if why:
@@ -205,7 +218,7 @@ class Probe:
 
     # --- the script ---
 
-    def _script(self):
+    def _script(self) -> Generator[Any, None, None]:
         restarts = turns = 0
         level = None
         while turns < TURNS:
@@ -223,7 +236,7 @@ class Probe:
             if batch is not _END:
                 return
 
-    def _turn(self, level):
+    def _turn(self, level: Any) -> Generator[Any, None, Any]:
         """Steps as ever, then with the last batch. Yields what the loop gets; returns how many batches are ready as
         ever, _END where the epoch ended before, None where hardly a step is undisturbed.
 
@@ -257,6 +270,7 @@ class Probe:
             if count == STEPS:
                 break
             yield batch
+        assert begin is not None  # Steps count only after it is set.
         step_us = (self._now() - begin) / STEPS * 1e6
         kept = _copy(self.torch, batch)
         self.size = _loader._measure(kept)
@@ -284,7 +298,7 @@ class Probe:
         counter("loader.probe_replay_us", replay_us)
         return ready / STEPS
 
-    def _alone(self, last):
+    def _alone(self, last: bool) -> Any:
         """Drains the iterator, and then the same samples from another one. Returns the last batch, which the loop waits
         for; _END where the epoch ended before. last: what there is must do."""
         ahead, size = self._ahead(), self._group_size()
@@ -309,7 +323,8 @@ class Probe:
             counter("loader.probe_other_size", other)
         if batch is _END:
             mark(
-                f"loader.probe gave up: an epoch is too short to measure the loader alone, which takes {ahead + 1 + GROUPS * size} batches"
+                "loader.probe gave up: an epoch is too short to measure the loader alone, which takes "
+                f"{ahead + 1 + GROUPS * size} batches"
             )
         indices = self.indices[max(0, first - self.unknown) :][: len(timer.means) * size]
         if indices and first >= self.unknown:
@@ -323,7 +338,7 @@ class Probe:
             self.withheld += 1
         return batch
 
-    def _again(self, indices, ahead, size):
+    def _again(self, indices: List[Any], ahead: int, size: int) -> None:
         """The same samples from a new loader of the same settings, which is as far ahead as the other was when the
         count began.
         """
@@ -352,7 +367,7 @@ class Probe:
 
     # --- the iterator ---
 
-    def _next(self):
+    def _next(self) -> Any:
         try:
             batch = self.fetch(self.iterator)
         except StopIteration:
@@ -364,34 +379,36 @@ class Probe:
         self.received += 1
         return batch
 
-    def _ahead(self):
+    def _ahead(self) -> int:
         """How many batches its workers may be ahead of the loop."""
-        return self.iterator._num_workers * (getattr(self.iterator, "_prefetch_factor", None) or 0)
+        workers: int = self.iterator._num_workers
+        each: int = getattr(self.iterator, "_prefetch_factor", None) or 0
+        return workers * each
 
-    def _group_size(self):
+    def _group_size(self) -> int:
         """Batches of so many workers come in bursts of as many: whole ones make a group."""
-        workers = max(1, self.iterator._num_workers)
+        workers: int = max(1, self.iterator._num_workers)
         return workers * -(-FEWEST_IN_GROUP // workers)
 
-    def _ready(self):
+    def _ready(self) -> int:
         return _loader.ready_batches(self.iterator) if self.iterator._num_workers > 0 else 0
 
-    def _is_settled(self):
+    def _is_settled(self) -> bool:
         """Whether its workers are as far ahead as they may be."""
         return self._ready() >= self._ahead()
 
-    def _is_disturbed(self):
+    def _is_disturbed(self) -> bool:
         disturbed, self.disturbed = self.disturbed, False
         return disturbed
 
-    def _now(self):
+    def _now(self) -> float:
         """The time at which all that was launched is done."""
         cuda = self.torch.cuda
         if cuda.is_available() and cuda.is_initialized():
             cuda.synchronize()
         return clock()
 
-    def _watch_indices(self):
+    def _watch_indices(self) -> None:
         """Keeps the indices of each batch that the iterator is asked for from here on."""
         iterator = self.iterator
         received = getattr(iterator, "_rcvd_idx", 0)
@@ -401,18 +418,19 @@ class Probe:
         self._unwatch()
         self.disturbed = True
         self.watched, self.seen = weakref.ref(iterator), received
-        self.indices, self.received = indices, _ = [], 0
+        indices: List[Any] = []
+        self.indices, self.received = indices, 0
         self.unknown = getattr(iterator, "_send_idx", 0) - received
         original, me = type(iterator)._next_index, weakref.ref(iterator)  # Else it would keep itself alive.
 
-        def next_index():
+        def next_index() -> Any:
             index = original(me())
             indices.append(index)
             return index
 
         iterator._next_index = next_index
 
-    def _unwatch(self):
+    def _unwatch(self) -> None:
         iterator, self.watched = self.watched() if self.watched is not None else None, None
         if iterator is not None:
             vars(iterator).pop("_next_index", None)
@@ -421,24 +439,26 @@ class Probe:
 class _Groups:
     """Means of batches that follow each other, a counter's value a group."""
 
-    def __init__(self, name, size):
-        self.name, self.size, self.count, self.means = name, size, 0, []
-        self.created = clock()
-        self.start = None
+    start: float  # Since begin().
 
-    def begin(self):
+    def __init__(self, name: str, size: int) -> None:
+        self.name, self.size, self.count = name, size, 0
+        self.means: List[float] = []
+        self.created = clock()
+
+    def begin(self) -> None:
         self.start = clock()
 
-    def add(self):
+    def add(self) -> None:
         self.count += 1
         if self.count == self.size:
             now = clock()
             self.means.append((now - self.start) / self.size)
             self.start, self.count = now, 0
 
-    def is_late(self):
+    def is_late(self) -> bool:
         return clock() - self.created > MOST_SECONDS
 
-    def tell(self):
+    def tell(self) -> None:
         for mean in self.means:
             counter(self.name, mean * 1e6)

@@ -21,7 +21,8 @@ def _report_of(what: Summarized) -> Mapping[str, Any]:
     if isinstance(what, Mapping):
         if not str(what.get("schema", "")).startswith(_SCHEMA):
             raise ValueError(
-                "not a report: give what headroom.report() or `headroom report --json` gives, a headroom.Trace or the path of a trace"
+                "not a report: give what headroom.report() or `headroom report --json` gives, "
+                "a headroom.Trace or the path of a trace"
             )
         if len(what["inputs"]) > 1:
             raise ValueError(
@@ -80,7 +81,7 @@ def summary(report: Summarized) -> Dict[str, float]:
     return out
 
 
-def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], None]:
+def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], Any]:
     """How `run` takes metrics, by the methods that it has."""
     if hasattr(run, "add_scalar"):  # A SummaryWriter.
 
@@ -94,8 +95,8 @@ def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], None]
     if hasattr(run, "log"):  # A wandb.Run, or the module.
         return lambda metrics: run.log(metrics, step=step)
     raise TypeError(
-        f"{type(run).__name__} logs nothing that is known here: give a W&B run or the module wandb, the module mlflow, or a "
-        "SummaryWriter of TensorBoard"
+        f"{type(run).__name__} logs nothing that is known here: give a W&B run or the module wandb, "
+        "the module mlflow, or a SummaryWriter of TensorBoard"
     )
 
 

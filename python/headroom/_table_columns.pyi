@@ -65,7 +65,8 @@ class HostEvents(Table):
     thread_id: NDArray[np.uint32]
     """Thread or device track. A row of threads."""
     kind: TextColumn
-    """Operator, call, annotation, frame, ... One of python_frame, annotation, operator, runtime_call, driver_call, overhead, gpu_annotation, other."""
+    """Operator, call, annotation, frame, ... One of python_frame, annotation, operator, runtime_call, driver_call,
+    overhead, gpu_annotation, other."""
     correlation: NullableArray
     """Joins an API call to its GPU tasks."""
     external_id: NullableArray
@@ -85,7 +86,8 @@ class HostEvents(Table):
     args: TextColumn
     """Members of `args` without a column of their own, as JSON text."""
     parent_id: NullableArray
-    """Innermost event of the same thread that contains this one as far as the stamps can tell, or none. A row of host_events."""
+    """Innermost event of the same thread that contains this one as far as the stamps can tell, or none. A row of
+    host_events."""
 
 class GpuTasks(Table):
     id: NDArray[np.uint32]
@@ -255,7 +257,8 @@ class HostAttribution(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     phase: TextColumn
-    """What the step does at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device, communication."""
+    """What the step does at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
+    communication."""
     operator_id: NullableArray
     """Innermost operator around it or its launch. A row of host_events."""
     operator: TextColumn
@@ -265,7 +268,8 @@ class HostAttribution(Table):
     layer: TextColumn
     """Name of that layer."""
     line_id: NullableArray
-    """Innermost Python frame of the user's own code; in backward, that of the forward operator. A row of host_events."""
+    """Innermost Python frame of the user's own code; in backward, that of the forward operator. A row of
+    host_events."""
     line: TextColumn
     """Name of that frame: file, line, function."""
     step: NullableArray
@@ -279,7 +283,8 @@ class GpuAttribution(Table):
     id: NDArray[np.uint32]
     """Number of the row."""
     phase: TextColumn
-    """What the step does at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device, communication."""
+    """What the step does at that time. One of other, forward, backward, optimizer, data_wait, callback, host_to_device,
+    communication."""
     operator_id: NullableArray
     """Innermost operator around it or its launch. A row of host_events."""
     operator: TextColumn
@@ -289,7 +294,8 @@ class GpuAttribution(Table):
     layer: TextColumn
     """Name of that layer."""
     line_id: NullableArray
-    """Innermost Python frame of the user's own code; in backward, that of the forward operator. A row of host_events."""
+    """Innermost Python frame of the user's own code; in backward, that of the forward operator. A row of
+    host_events."""
     line: TextColumn
     """Name of that frame: file, line, function."""
     step: NullableArray

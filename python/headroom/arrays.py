@@ -7,7 +7,7 @@ comparison: a mask made by ==, <, isin() and the like is False there.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence, overload
 
 import numpy as np
 
@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
     import headroom._engine as _engine
 
+    MaskedArray = np.ma.MaskedArray[Any, Any]
+else:
+    MaskedArray = np.ma.MaskedArray
+
 NO_TEXT = 0xFFFFFFFF
 """Code of a text that is not recorded."""
 
 
-class NullableArray(np.ma.MaskedArray):
+_filled: Callable[..., Any] = np.ma.filled  # numpy states no types for it.
+
+
+class NullableArray(MaskedArray):
     """Numbers, masked where they are not recorded: a numpy masked array whose comparisons are plain masks.
 
     `.data` are the numbers as the trace holds them, without a copy, and hold the most negative number (of rows of other
@@ -30,30 +37,30 @@ class NullableArray(np.ma.MaskedArray):
     """
 
     def __eq__(self, other: Any) -> Any:
-        return np.ma.filled(super().__eq__(other), False)
+        return _filled(super().__eq__(other), False)  # type: ignore[no-untyped-call]
 
     def __ne__(self, other: Any) -> Any:
-        return np.ma.filled(super().__ne__(other), False)
+        return _filled(super().__ne__(other), False)  # type: ignore[no-untyped-call]
 
     def __lt__(self, other: Any) -> Any:
-        return np.ma.filled(super().__lt__(other), False)
+        return _filled(super().__lt__(other), False)
 
     def __le__(self, other: Any) -> Any:
-        return np.ma.filled(super().__le__(other), False)
+        return _filled(super().__le__(other), False)
 
     def __gt__(self, other: Any) -> Any:
-        return np.ma.filled(super().__gt__(other), False)
+        return _filled(super().__gt__(other), False)
 
     def __ge__(self, other: Any) -> Any:
-        return np.ma.filled(super().__ge__(other), False)
+        return _filled(super().__ge__(other), False)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def nullable(values: np.ndarray, mask: np.ndarray, unknown: Any) -> NullableArray:
+def nullable(values: NDArray[Any], mask: NDArray[np.bool_], unknown: Any) -> NullableArray:
     """`values` masked by `mask`, both as they lie in memory; `unknown` is what filled() puts in."""
     mask.flags.writeable = False
-    array = NullableArray(values, mask=mask, copy=False)
+    array = NullableArray(values, mask=mask, copy=False)  # type: ignore[no-untyped-call]
     array.fill_value = unknown
     return array
 
@@ -81,7 +88,7 @@ class Texts(Sequence[str]):
         at = range(len(self))[index]  # IndexError as of a list.
         return self.take(np.array([at]))[0]
 
-    def take(self, codes: np.ndarray) -> list[str]:
+    def take(self, codes: NDArray[Any]) -> list[str]:
         """The texts of some codes."""
         return self._engine.texts_of(codes.astype(np.uint32))
 
@@ -117,7 +124,7 @@ class Words(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
         return self._words[index]
 
-    def take(self, codes: np.ndarray) -> list[str]:
+    def take(self, codes: NDArray[Any]) -> list[str]:
         """The words of some codes."""
         return [self._words[code] for code in codes]
 
@@ -146,13 +153,13 @@ class TextColumn:
         self.codes = codes
         self.categories = categories
         self._null_code = null_code
-        self._strings: np.ndarray | None = None
+        self._strings: NDArray[np.object_] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
 
     @overload
-    def __getitem__(self, rows: int) -> str | None:
+    def __getitem__(self, rows: int | np.integer[Any]) -> str | None:
         ...
 
     @overload
@@ -174,7 +181,8 @@ class TextColumn:
         """Whether each row has a text."""
         if self._null_code is None:
             return np.ones(len(self), bool)
-        return self.codes != self._null_code
+        valid: NDArray[np.bool_] = self.codes != self._null_code
+        return valid
 
     def unique(self) -> list[str]:
         """The texts that stand in the column, each once, in the order of their codes."""
@@ -191,7 +199,7 @@ class TextColumn:
             self._strings = strings
         return self._strings
 
-    def __array__(self, dtype: Any = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None) -> NDArray[Any]:
         return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
 
     def isin(self, texts: Iterable[str]) -> NDArray[np.bool_]:
@@ -235,7 +243,8 @@ class TextColumn:
         )
         return (
             f"<headroom.TextColumn: {len(self):,} row{'' if len(self) == 1 else 's'}, {len(present):,} "
-            f"text{'' if len(present) == 1 else 's'}{': ' if shown else ''}{shown}{', ...' if len(present) > 4 else ''}>"
+            f"text{'' if len(present) == 1 else 's'}{': ' if shown else ''}{shown}"
+            f"{', ...' if len(present) > 4 else ''}>"
         )
 
     def dense(self) -> tuple[NDArray[np.int32], list[str]]:
@@ -251,16 +260,17 @@ class TextColumn:
     def _texts_of_trace(self) -> Any:
         return self.categories._engine if isinstance(self.categories, Texts) else None
 
-    def _bounded(self) -> np.ndarray:
+    def _bounded(self) -> NDArray[Any]:
         """The codes, with one past the categories where there is no text."""
         return np.where(self.valid, self.codes, len(self.categories))
 
     def _rows_of(self, codes: Sequence[int]) -> NDArray[np.bool_]:
         wanted = np.zeros(len(self.categories) + 1, bool)
         wanted[list(codes)] = True
-        return wanted[self._bounded()]
+        rows: NDArray[np.bool_] = wanted[self._bounded()]
+        return rows
 
-    def _present(self) -> np.ndarray:
+    def _present(self) -> NDArray[np.int64]:
         seen = np.zeros(len(self.categories) + 1, bool)
         seen[self._bounded()] = True
         return np.flatnonzero(seen[:-1])
@@ -269,7 +279,7 @@ class TextColumn:
 def pandas() -> Any:
     """The module, or an ImportError that says what to install."""
     try:
-        import pandas  # type: ignore[import]
+        import pandas
     except ImportError as error:
         raise ImportError("to_pandas() needs pandas: apt install python3-pandas, or pip install pandas") from error
     return pandas
@@ -285,6 +295,6 @@ def as_pandas(column: Any) -> Any:
         return pd.Categorical.from_codes(codes, categories=pd.Index(texts, dtype=object))
     if isinstance(column, NullableArray):
         if column.dtype.kind == "f":
-            return column.filled(np.nan)
-        return pd.arrays.IntegerArray(column.filled(0), column.mask.copy())
+            return _filled(column, np.nan)
+        return pd.arrays.IntegerArray(_filled(column, 0), column.mask.copy())
     return column

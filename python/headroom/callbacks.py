@@ -132,8 +132,8 @@ class Wrapped:
         lines = [f"{'callback':<32} {'event':<28} {'count':>8} {'total':>12} {'mean':>12} {'share':>8}"]
         for row in self.profile():
             lines.append(
-                f"{row.callback:<32} {row.event:<28} {row.count:>8} {row.total_s * 1e3:>9.3f} ms {row.mean_s * 1e3:>9.4f} ms "
-                f"{row.share * 100:>6.1f} %"
+                f"{row.callback:<32} {row.event:<28} {row.count:>8} {row.total_s * 1e3:>9.3f} ms "
+                f"{row.mean_s * 1e3:>9.4f} ms {row.share * 100:>6.1f} %"
             )
         return "\n".join(lines)
 
@@ -223,7 +223,8 @@ def wrap(target: Any, hooks: Optional[Iterable[str]] = None) -> Wrapped:
         wrapped.add(callback, names)
     if callbacks is None and not wrapped._pairs:
         raise TypeError(
-            f"{type(target).__name__} has no callbacks and no hooks ({'*, '.join(_HOOKS)}*); name its hooks with hooks=[...]"
+            f"{type(target).__name__} has no callbacks and no hooks ({'*, '.join(_HOOKS)}*); "
+            "name its hooks with hooks=[...]"
         )
     return wrapped
 

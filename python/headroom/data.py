@@ -72,7 +72,8 @@ def _files_opened() -> Iterator[List[str]]:
     if not _hooked:  # A hook cannot be taken away.
         sys.addaudithook(_on_audit)
         _hooked = True
-    _opened = files = []
+    files: List[str] = []
+    _opened = files
     try:
         yield files
     finally:
@@ -159,7 +160,8 @@ def _self_seconds(key: str) -> float:
 def _cold(dataset: Any, indices: Sequence[int], seconds: float) -> Optional[Dict[str, Any]]:
     """Samples whose files were dropped from the page cache. None where that cannot be done or told: no files are seen
     to be opened (a library opens them, or there are none), or storage was not asked."""
-    times, read, begin = [], 0, time.perf_counter()
+    times: List[float] = []
+    read, begin = 0, time.perf_counter()
     for index in indices:
         if time.perf_counter() - begin > seconds and len(times) >= FEWEST_SAMPLES:
             break
@@ -237,7 +239,9 @@ def of_samples(torch: Any, loader: Any, indices: Sequence[Any]) -> Any:
 
 def _drain(torch: Any, loader: Any, workers: int, seconds: float) -> Dict[str, Any]:
     started = time.perf_counter()
-    times, sizes, first = [], [], None
+    times: List[float] = []
+    sizes: List[int] = []
+    first: Optional[float] = None
     iterator = iter(_with_workers(torch, loader, workers))
     warm_up = WARM_UP_BATCHES * max(1, workers)
     last = None
@@ -325,7 +329,7 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
             result["collate_s"] = {**interval(samples.collations), "batch_size": loader.batch_size}
     result["stages"] = [
         {"name": key.partition("::")[2], "sample_s": row, "share": row["mean"] / result["sample_s"]["mean"]}
-        for key, row in sorted(rows.items(), key=lambda item: -item[1]["mean"])
+        for key, row in sorted(rows.items(), key=lambda item: -float(item[1]["mean"]))
     ]
     for count in workers:
         try:

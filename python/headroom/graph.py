@@ -14,6 +14,8 @@ from headroom.columns import Edges, Gradients, Task, Tasks
 from headroom.trace import Path, Trace, record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     Predicate = Callable[[Task], bool]
 
 
@@ -59,7 +61,9 @@ class Graph:
             local_state=local_state,
         )
         self._edits = _engine.EditableGraph(self._recording)
-        self._tasks, self._edges, self._gradients = (table(self._recording) for table in (Tasks, Edges, Gradients))
+        self._tasks = Tasks(self._recording)
+        self._edges = Edges(self._recording)
+        self._gradients = Gradients(self._recording)
 
     # --- the job as recorded
     # ---------------------------------------------------------------------------------------------
@@ -113,7 +117,7 @@ class Graph:
         stream: int | None = None,
         device: int | None = None,
         step: int | None = None,
-        where: Predicate | np.ndarray | None = None,
+        where: Predicate | NDArray[np.bool_] | None = None,
     ) -> Selection:
         """GPU tasks that meet all criteria given, with the host work that belongs to them.
 
@@ -191,11 +195,11 @@ class Graph:
         """When everything happens with the edits made so far."""
         return Replay(self._edits.replay())
 
-    def durations_ns(self) -> np.ndarray:
+    def durations_ns(self) -> NDArray[np.int64]:
         """int64, by task: without the profiler and with the edits, those of recorded tasks. A copy."""
         return self._edits.durations_ns()
 
-    def work_before_ns(self) -> np.ndarray:
+    def work_before_ns(self) -> NDArray[np.int64]:
         """int64, by task: the host's work before a call, without the profiler and with the edits; 0 for all but calls.
         A copy.
         """
@@ -204,7 +208,8 @@ class Graph:
     def whatif(self, scenario: str) -> dict[str, Any]:
         """The forecast of a scenario for the job as recorded, whatever the edits: a row of whatif/1, with `step_ms`
         {low, mid, high}, `speedup`, `saves_ms`, `applies`, `why`, ... Where it cannot be told, `applies` is False."""
-        return json.loads(self._recording.whatif_json([scenario]))["scenarios"][0]
+        forecast: dict[str, Any] = json.loads(self._recording.whatif_json([scenario]))["scenarios"][0]
+        return forecast
 
     def __repr__(self) -> str:
         return (
@@ -236,7 +241,7 @@ class Selection:
         return len(self.indices)
 
     @property
-    def indices(self) -> np.ndarray:
+    def indices(self) -> NDArray[np.int64]:
         """int64: rows of `graph.tasks`, ascending."""
         return self._selected.tasks
 
@@ -276,7 +281,7 @@ class Selection:
 
     def insert_before(
         self, duration_us: float, *, host_us: float | None = None, launch_us: float | None = None
-    ) -> np.ndarray:
+    ) -> NDArray[np.int64]:
         """A kernel just before each GPU task on its stream, with a launch just before that one's launch.
 
         host_us, launch_us: the host's work before the launch, and the launch; what an operator takes that launches one
@@ -288,7 +293,7 @@ class Selection:
 
     def insert_after(
         self, duration_us: float, *, host_us: float | None = None, launch_us: float | None = None
-    ) -> np.ndarray:
+    ) -> NDArray[np.int64]:
         """A kernel just behind each GPU task on its stream: insert_before() of the next task there."""
         inserted = self._edits.insert_after(self._selected, duration_us, host_us, launch_us)
         self._warn_if_empty("insert_after")
@@ -349,14 +354,14 @@ class CriticalPath(NamedTuple):
     """The chain that makes a step as long as it is, in order of time, through one run over the recorded steps. All
     columns have one length; `lag_ns` and `ran_ns` add up to that run."""
 
-    task: np.ndarray
+    task: NDArray[np.int64]
     """int64: row of `graph.tasks`, or number of an inserted task; -1: the launch of an inserted kernel."""
-    edge: np.ndarray
-    """str or None: kind of the edge that let the task start, as in `graph.edges` ("cross-stream" also where a task waits for
-    a transfer); "channel": its channel was busy until then; None: the path begins here."""
-    lag_ns: np.ndarray
+    edge: NDArray[np.object_]
+    """str or None: kind of the edge that let the task start, as in `graph.edges` ("cross-stream" also where a task
+    waits for a transfer); "channel": its channel was busy until then; None: the path begins here."""
+    lag_ns: NDArray[np.int64]
     """int64: of that edge: the host's work, a gap, a latency."""
-    ran_ns: np.ndarray
+    ran_ns: NDArray[np.int64]
     """int64: of the task itself; 0 where only its start counts."""
 
 
@@ -372,7 +377,7 @@ class Replay:
         return self._result.step_ms
 
     @property
-    def step_walls_ms(self) -> np.ndarray:
+    def step_walls_ms(self) -> NDArray[np.float64]:
         """float64, by recorded step: each from the end of the GPU work of the one before to the end of its own."""
         return np.array(self._result.step_walls_ms)
 
@@ -382,13 +387,13 @@ class Replay:
         return self._result.settled
 
     @property
-    def starts_ns(self) -> np.ndarray:
+    def starts_ns(self) -> NDArray[np.int64]:
         """int64, by task: of the last run through the steps, from its first moment. Inserted tasks follow the recorded
         ones, by number; -1 for one that was taken away again."""
         return self._result.starts_ns()
 
     @property
-    def ends_ns(self) -> np.ndarray:
+    def ends_ns(self) -> NDArray[np.int64]:
         """int64, by task: as starts_ns."""
         return self._result.ends_ns()
 

@@ -9,6 +9,8 @@ import numpy as np
 from headroom.arrays import as_pandas, nullable, pandas
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     import headroom._engine as _engine
 
 
@@ -29,7 +31,7 @@ class QueryResult:
     def __init__(self, rows: _engine.QueryRows) -> None:
         self._rows = rows
         self._names = tuple(rows.names)
-        self._made: dict[int, np.ndarray] = {}
+        self._made: dict[int, NDArray[Any]] = {}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,7 +50,7 @@ class QueryResult:
         ...
 
     @overload
-    def __getitem__(self, index: str) -> np.ndarray:
+    def __getitem__(self, index: str) -> NDArray[Any]:
         ...
 
     def __getitem__(self, index: Any) -> Any:
@@ -56,7 +58,8 @@ class QueryResult:
         if isinstance(index, str):
             if self._names.count(index) != 1:
                 raise KeyError(
-                    f"{self._names.count(index) or 'no'} columns are named {index!r}; there are {', '.join(self._names)}"
+                    f"{self._names.count(index) or 'no'} columns are named {index!r}; "
+                    f"there are {', '.join(self._names)}"
                 )
             return self._column(self._names.index(index))
         if isinstance(index, slice):
@@ -79,9 +82,12 @@ class QueryResult:
         return frame
 
     def __repr__(self) -> str:
-        return f"<headroom.QueryResult: {len(self):,} row{'' if len(self) == 1 else 's'} of {', '.join(map(repr, self._names))}>"
+        return (
+            f"<headroom.QueryResult: {len(self):,} row{'' if len(self) == 1 else 's'} of "
+            f"{', '.join(map(repr, self._names))}>"
+        )
 
-    def _column(self, index: int) -> np.ndarray:
+    def _column(self, index: int) -> NDArray[Any]:
         if index not in self._made:
             values, nulls = self._rows.column(index)
             unknown = np.nan if values.dtype.kind == "f" else 0

@@ -28,13 +28,23 @@ import sys
 import threading
 import time
 import warnings
-from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, TextIO, Tuple, Union
+from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, TextIO, Tuple, Union
 
 from headroom import _timer
 from headroom._gpu_events import TorchEvents
 from headroom._rank_files import merge, save, write_json
 
-__all__ = ["CPUGPUTimer", "CPUGPUTimerBase", "TimeStats", "TimeType", "Timer", "TimerCallback", "merge", "save"]
+# TimerCallback comes from __getattr__, which flake8 does not see (F822).
+__all__ = [  # noqa: F822
+    "CPUGPUTimer",
+    "CPUGPUTimerBase",
+    "TimeStats",
+    "TimeType",
+    "Timer",
+    "TimerCallback",
+    "merge",
+    "save",
+]
 
 KEPT = 65536  # Times of a key that are kept one by one; of all, there are count, mean, extremes and deviation.
 MOST_NESTED = 32  # Regions of one key that are open on one thread: more were left by exceptions.
@@ -105,7 +115,7 @@ class _CPUTimerImpl(_TimerImpl):
         return end - start
 
 
-_told: set = set()
+_told: Set[str] = set()
 
 
 def _tell(what: str) -> None:
@@ -115,7 +125,7 @@ def _tell(what: str) -> None:
         warnings.warn(what, RuntimeWarning, stacklevel=3)
 
 
-def _gpu_impl() -> _TimerImpl:
+def _gpu_impl() -> Union[TorchEvents, _TimerImpl]:
     torch = sys.modules.get("torch")  # Who times GPU work of PyTorch has imported it.
     if torch is not None and torch.cuda.is_available():
         return TorchEvents()
@@ -309,7 +319,7 @@ class Timer:
         return self._gpu if gpu else self._host
 
     def _open(self, name: str) -> List[_Open]:
-        open_regions = self._local.__dict__
+        open_regions: Dict[str, List[_Open]] = self._local.__dict__
         if name not in open_regions:
             open_regions[name] = []
         return open_regions[name]
@@ -333,7 +343,8 @@ class Timer:
 
     def _abandon(self, name: str, stack: List[_Open]) -> None:
         _tell(
-            f"headroom.timer: regions of {name!r} start and never end; where an exception may pass, use `with timer.scope(...)`"
+            f"headroom.timer: regions of {name!r} start and never end; "
+            "where an exception may pass, use `with timer.scope(...)`"
         )
         while stack:
             region = stack.pop()

@@ -39,7 +39,7 @@ class Trace:
         local_state: bool = True,
     ) -> dict[str, Any]:
         """As headroom.report()."""
-        return json.loads(
+        report: dict[str, Any] = json.loads(
             self._engine.report_json(
                 steps=steps,
                 step_marker=step_marker,
@@ -49,10 +49,12 @@ class Trace:
                 local_state=local_state,
             )
         )
+        return report
 
     def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
         """As headroom.whatif()."""
-        return json.loads(record(self, **options).whatif_json(names_of(scenarios)))
+        forecasts: dict[str, Any] = json.loads(record(self, **options).whatif_json(names_of(scenarios)))
+        return forecasts
 
     @cached_property
     def tables(self) -> TablesOfTrace:

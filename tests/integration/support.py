@@ -73,7 +73,12 @@ class Outcome:
 
     def __str__(self):
         shown = " ".join(str(c) for c in self.command)
-        return f"{shown}\nexit {self.code} after {self.seconds:.2f} s\nstdout: {self.out[:600]!r}\nstderr: {self.err[:1500]!r}"
+        return (
+            f"{shown}\n"
+            f"exit {self.code} after {self.seconds:.2f} s\n"
+            f"stdout: {self.out[:600]!r}\n"
+            f"stderr: {self.err[:1500]!r}"
+        )
 
 
 def _no_constant(name):

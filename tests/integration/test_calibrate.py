@@ -115,7 +115,8 @@ MEASURE = """
 import sys
 sys.path.insert(0, {folder!r})
 import calibrate_gpu as program
-program.KINDS = {{kind: (3, ("fp32", "fp16"), {{name: (min(low, 64), min(high, 256)) for name, (low, high) in extents.items()}})
+program.KINDS = {{kind: (3, ("fp32", "fp16"),
+                         {{name: (min(low, 64), min(high, 256)) for name, (low, high) in extents.items()}})
                  for kind, (_count, _types, extents) in program.KINDS.items()}}
 of_cpu = program.milliseconds_of
 program.milliseconds_of = lambda *arguments: of_cpu(*arguments) and 0.05  # As a GPU might take.

@@ -129,7 +129,10 @@ class Chakra(support.ProgramTest):
     def test_slower_kernels_stay_in_the_order_of_their_stream(self):
         for trace in SAMPLES:
             _, nodes = self.read(trace)
-            slower = lambda n: n.duration * (3 if "task" in n.attributes else 1)
+
+            def slower(n):
+                return n.duration * (3 if "task" in n.attributes else 1)
+
             ends = chakra_reader.simulate(nodes, slower)
             streams = collections.defaultdict(list)
             for n in nodes.values():
@@ -198,9 +201,12 @@ class Chakra(support.ProgramTest):
         trace = self.scratch / "odd.json"
         trace.write_bytes(
             b"""{"traceEvents": [
-            {"ph": "X", "cat": "cpu_op", "name": "a\xff\\u0000b", "pid": 1, "tid": 1, "ts": 0, "dur": 20, "args": {"Input Dims": [[1]], "Input type": ["\xfe"]}},
-            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {"correlation": 1}},
-            {"ph": "X", "cat": "kernel", "name": "k\xff", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 1}}]}"""
+            {"ph": "X", "cat": "cpu_op", "name": "a\xff\\u0000b", "pid": 1, "tid": 1, "ts": 0, "dur": 20,
+             "args": {"Input Dims": [[1]], "Input type": ["\xfe"]}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5,
+             "args": {"correlation": 1}},
+            {"ph": "X", "cat": "kernel", "name": "k\xff", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9,
+             "args": {"device": 0, "stream": 7, "correlation": 1}}]}"""
         )
         _, nodes = self.read(trace)
         self.assertEqual(

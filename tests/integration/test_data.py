@@ -4,7 +4,7 @@ import json
 from integration import loading, support
 
 # tests/run: no other tests meanwhile.
-MEASURES_TIME = True
+RUNS_ALONE = True
 
 
 class Data(loading.Recorded):
@@ -136,7 +136,8 @@ def consume(loader):
     for _ in range(10):
         ahead = None
         for batch in loader:
-            batch, ahead = ahead, batch  # As loops do that copy a batch to the device while they work on the one before.
+            # As loops do that copy a batch to the device while they work on the one before.
+            batch, ahead = ahead, batch
             if batch is None:
                 continue
             assert type(batch.pop("name")) is Point
@@ -183,7 +184,8 @@ def consume(loader):
             model = torch.nn.Linear(3, 1)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
             for epoch in range(6):
-                train_part, held_out = [torch.utils.data.DataLoader(dataset, batch_size=b, sampler=s) for b, s in zip((8, 6), parts)]
+                train_part, held_out = [torch.utils.data.DataLoader(dataset, batch_size=b, sampler=s)
+                                        for b, s in zip((8, 6), parts)]
                 for x, y in train_part:
                     assert len(x) == 8
                     optimizer.zero_grad()
@@ -210,7 +212,8 @@ def consume(loader):
             model = torch.nn.Linear(3, 1)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
             held_out = torch.utils.data.DataLoader(Images(8, Compose([])), batch_size=8)
-            for number, (x, y) in enumerate(torch.utils.data.DataLoader(Images(4000, Compose([])), batch_size=8, num_workers=1)):
+            loader = torch.utils.data.DataLoader(Images(4000, Compose([])), batch_size=8, num_workers=1)
+            for number, (x, y) in enumerate(loader):
                 optimizer.zero_grad()
                 model(x.mean(dim=(2, 3))).mean().backward()
                 optimizer.step()

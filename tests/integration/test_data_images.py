@@ -8,7 +8,7 @@ import subprocess
 from integration import support
 
 # tests/run: no other tests meanwhile.
-MEASURES_TIME = True
+RUNS_ALONE = True
 
 PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch and torchvision.
 
@@ -48,8 +48,8 @@ class Decode:
 
 class Images(torch.utils.data.Dataset):
     def __init__(self):
-        self.transform = T.Compose([stage(Decode), stage(T.RandomResizedCrop, 224), stage(T.ColorJitter, 0.2, 0.2), T.ToTensor(), stage(T.GaussianBlur, 5),
-                                    T.Normalize([0.5] * 3, [0.25] * 3)])
+        self.transform = T.Compose([stage(Decode), stage(T.RandomResizedCrop, 224), stage(T.ColorJitter, 0.2, 0.2),
+                                    T.ToTensor(), stage(T.GaussianBlur, 5), T.Normalize([0.5] * 3, [0.25] * 3)])
     def __len__(self):
         return IMAGES
     def __getitem__(self, index):
@@ -58,12 +58,12 @@ class Images(torch.utils.data.Dataset):
 def make_files():
     random = numpy.random.default_rng(0)
     for i in range(IMAGES):
-        coarse = Image.fromarray(random.integers(0, 255, (24, 32, 3), dtype=numpy.uint8)).resize((640, 480), Image.BICUBIC)
-        coarse.save(f"{FOLDER}/{i}.jpg", quality=90)
+        coarse = Image.fromarray(random.integers(0, 255, (24, 32, 3), dtype=numpy.uint8))
+        coarse.resize((640, 480), Image.BICUBIC).save(f"{FOLDER}/{i}.jpg", quality=90)
 
 def train():
-    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, 2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(),
-                                torch.nn.Linear(8, 10))
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, 2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1),
+                                torch.nn.Flatten(), torch.nn.Linear(8, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for x, y in torch.utils.data.DataLoader(Images(), batch_size=BATCH, num_workers=WORKERS):
         optimizer.zero_grad()

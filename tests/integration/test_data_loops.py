@@ -8,7 +8,8 @@ class Data(loading.Recorded):
             with self.subTest(start):
                 self.record(
                     f"""
-                    loader = torch.utils.data.DataLoader(images, batch_size=8, num_workers=2, multiprocessing_context="{start}",
+                    loader = torch.utils.data.DataLoader(images, batch_size=8, num_workers=2,
+                                                         multiprocessing_context="{start}",
                                                          persistent_workers={start == "spawn"})
                     for _ in range(2):
                         train(loader)
@@ -88,7 +89,8 @@ class Arrays(torch.utils.data.Dataset):
             """
             images = Arrays()
             for workers, start in ((0, None), (1, "spawn"), (0, None)):
-                train(torch.utils.data.DataLoader(images, batch_size=4, num_workers=workers, multiprocessing_context=start))
+                train(torch.utils.data.DataLoader(images, batch_size=4, num_workers=workers,
+                                                  multiprocessing_context=start))
             """,
             setup=setup,
         )
@@ -153,7 +155,8 @@ counted.steps = 0
 
     def test_an_iterator_that_outlives_its_loader(self):
         outcome = self.probe(
-            "train(iter(torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1, persistent_workers=True)))"
+            "train(iter(torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, "
+            "num_workers=1, persistent_workers=True)))"
         )
         self.assertEqual(outcome.code, 0, outcome)
         self.assertTrue(any("without its loader" in doubt for doubt in self.data()["probe"]["doubts"]))
@@ -259,7 +262,8 @@ class Picky(Images):
         for workers in (0, 2):
             with self.subTest(workers=workers):
                 outcome = self.record(
-                    f"train(torch.utils.data.DataLoader(Picky(160, Compose(stages)), batch_size=8, num_workers={workers}))",
+                    "train(torch.utils.data.DataLoader(Picky(160, Compose(stages)), "
+                    f"batch_size=8, num_workers={workers}))",
                     setup=setup,
                     code=1,
                 )

@@ -337,6 +337,8 @@ class RowsAndSizes(DiffTest):
 class Ranks(DiffTest):
     """Ranks that are made of a real one (integration/ranks.py), so that what changed is known."""
 
+    trace: dict
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -495,14 +497,14 @@ class Baselines(DiffTest):
         saved = json.loads(text)
         step = {key: value for key, value in saved["step"].items() if key != "p50_ms"}
         kernels = [{**saved["kernels"][0], "ms": "a"}, *saved["kernels"][1:]]
-        for broken, what in (
+        for content, what in (
             ({"a": 1}, "it has no 'schema', which is headroom.baseline/1 in one"),
             ({**saved, "step": step}, "step has no 'p50_ms'"),
             ({**saved, "kernels": kernels}, "kernels[0].ms is no number"),
             ({**saved, "runs": {}}, "runs is no list"),
             ({**saved, "steps": -1.5}, "steps is no whole number"),
         ):
-            file.write_text(json.dumps(broken))
+            file.write_text(json.dumps(content))
             refused = support.headroom("diff", "main", RESNET, cwd=self.scratch)
             self.assert_refused(
                 refused, 3, f"main.json: not a baseline: {what}; save it anew (headroom baseline save NAME TRACE...)"

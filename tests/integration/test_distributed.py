@@ -49,6 +49,8 @@ class Distributed(support.ProgramTest):
 
 
 class OverRanks(Distributed):
+    made: pathlib.Path
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -187,7 +189,8 @@ class InsideAJob(Distributed):
 import ctypes, os, subprocess
 mpi = ctypes.CDLL({ctypes.util.find_library("mpi")!r}, ctypes.RTLD_GLOBAL)
 mpi.MPI_Init(None, None)
-done = subprocess.run([{str(support.BINARY)!r}, "report", {str(SAMPLE)!r}, "--no-local-state", "--json"], capture_output=True, timeout=60)
+done = subprocess.run([{str(support.BINARY)!r}, "report", {str(SAMPLE)!r}, "--no-local-state", "--json"],
+                      capture_output=True, timeout=60)
 os.write(1, f"{{done.returncode}} {{len(done.stdout)}}\\n".encode())  # In one piece: lines of two processes stay whole.
 mpi.MPI_Finalize()
 """,
@@ -206,7 +209,10 @@ mpi.MPI_Finalize()
 
     def test_a_script_whose_first_rank_wants_a_report(self):
         """No library of MPI is near: the launcher's words are inherited all the same."""
-        ranked = f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {{ {support.BINARY} report {SAMPLE} --no-local-state --json; echo "exit $?"; }}'
+        ranked = (
+            f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {{ {support.BINARY} report {SAMPLE} --no-local-state --json; '
+            'echo "exit $?"; }'
+        )
         outcome = support.run(["mpirun", "-n", "2", "bash", "-c", ranked], environment=ENVIRONMENT)
         self.assertEqual(
             outcome.text, support.headroom("report", SAMPLE, "--no-local-state", "--json").text + "exit 0\n"

@@ -8,7 +8,7 @@ from integration import support
 
 TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
 
-USAGE = {  # what shows it: (arguments, what the message must name)
+USAGE: dict[str, tuple[list, str]] = {  # what shows it: (arguments, what the message must name)
     "no command": ([], "report"),
     "unknown command": (["nonsense"], "nonsense: no such command; there are report, whatif"),
     "a command that is misspelt": (["reprot", TRACE], "reprot: no such command; did you mean report"),
@@ -48,20 +48,20 @@ USAGE = {  # what shows it: (arguments, what the message must name)
     **{
         f"output of {words[0]} without a name": ([*words, "-o", ""], "--output")
         for words in (
-            ["calibrate", "--gpu"],
-            ["data", TRACE],
-            ["diff", TRACE, TRACE],
-            ["doctor"],
-            ["export", TRACE, "--to", "chrome"],
-            ["merge", TRACE, TRACE],
-            ["monitor"],
-            ["predict", TRACE],
-            ["query", TRACE, "SELECT 1"],
-            ["redact", TRACE],
-            ["repair", TRACE],
-            ["scale", TRACE],
-            ["slice", TRACE, "--steps", "3:3"],
-            ["whatif", TRACE, "amp"],
+            ("calibrate", "--gpu"),
+            ("data", TRACE),
+            ("diff", TRACE, TRACE),
+            ("doctor",),
+            ("export", TRACE, "--to", "chrome"),
+            ("merge", TRACE, TRACE),
+            ("monitor",),
+            ("predict", TRACE),
+            ("query", TRACE, "SELECT 1"),
+            ("redact", TRACE),
+            ("repair", TRACE),
+            ("scale", TRACE),
+            ("slice", TRACE, "--steps", "3:3"),
+            ("whatif", TRACE, "amp"),
         )
     },
     "negative rows": (["report", TRACE, "--top", "-1"], "--top"),
@@ -80,7 +80,8 @@ CUT = ("ends before its event list", "copy the file or record the trace again")
 NOT_YET = ("which is not read yet", 'export the PyTorch profiler\'s JSON: prof.export_chrome_trace("trace.json.gz")')
 NOT_A_TRACE = (
     "is not a trace",
-    "expected JSON with a list of events (as prof.export_chrome_trace(...) writes), a Perfetto trace or an XPlane profile, plain, .gz or .zst",
+    "expected JSON with a list of events (as prof.export_chrome_trace(...) writes), "
+    "a Perfetto trace or an XPlane profile, plain, .gz or .zst",
 )
 
 UNREADABLE = {  # file name: (bytes, fragments of the message)
@@ -164,12 +165,12 @@ class Overwriting(support.ProgramTest):
         (self.scratch / "again.json").hardlink_to(self.scratch / "trace.json")
         (self.scratch / "kernels.csv").hardlink_to(self.scratch / "trace.json")
         for args in (
-            ["trace.json", "-o", "trace.json"],
-            ["trace.json", "--json", "-o", "./link.json"],
-            ["link.json", "--md", "-o", "trace.json"],
-            ["trace.json", "-o", "again.json"],
-            [TRACE, "trace.json", "-o", "trace.json"],
-            ["kernels.csv", "--csv", "."],
+            ("trace.json", "-o", "trace.json"),
+            ("trace.json", "--json", "-o", "./link.json"),
+            ("link.json", "--md", "-o", "trace.json"),
+            ("trace.json", "-o", "again.json"),
+            (TRACE, "trace.json", "-o", "trace.json"),
+            ("kernels.csv", "--csv", "."),
         ):
             with self.subTest(args):
                 self.assert_refused(

@@ -12,7 +12,7 @@ from integration import support
 from oracle.xplane import put
 
 # tests/run: no other tests meanwhile.
-MEASURES_TIME = True
+RUNS_ALONE = True
 
 HEAD = b'{"traceEvents": ['
 MEBI = 1 << 20
@@ -199,7 +199,9 @@ class References(support.ProgramTest):
         return put(1, put(2, name) + put(3, put(1, 1) + put(2, line) + put(3, 1000) + events) + metadata)
 
     def test_stats_that_name_a_long_text(self):
-        event = lambda number, stats: put(1, 1) + put(2, number * 1_000_000) + put(3, 1000) + stats
+        def event(number, stats):
+            return put(1, 1) + put(2, number * 1_000_000) + put(3, 1000) + stats
+
         texts = ((4, 1, "work"), (5, 1, self.LONG), (5, 2, "key"), (5, 3, "number"))
         stat = put(4, put(1, 2) + put(7, 1))
         for name, events in {
@@ -276,7 +278,8 @@ class References(support.ProgramTest):
     def test_small_packets_that_unpack_to_large_ones(self):
         # 47,662 instants by zstd, in 116 bytes.
         packed = base64.b64decode(
-            "KLUv/QBo9AAAsAoUUAFoAkDoB1oLSANYB7oBBHdvcmsBAM7/M59NRAAAAAEA/f+ZTyBEAAAAAQD9/zkAAkQAAAABAP3/OQACRAAAAAEA/f85AAJEAAAAAQD9/zkAAkQAAAABAP3/OQACRQAAAAEA8f85AAI="
+            "KLUv/QBo9AAAsAoUUAFoAkDoB1oLSANYB7oBBHdvcmsBAM7/M59NRAAAAAEA/f+ZTyBEAAAAAQD9/zkA"
+            "AkQAAAABAP3/OQACRAAAAAEA/f85AAJEAAAAAQD9/zkAAkQAAAABAP3/OQACRQAAAAEA8f85AAI="
         )
         data = self.packets(*[put(133, packed)] * 400)
         self.assertLess(len(data), 60_000)
@@ -288,7 +291,10 @@ class References(support.ProgramTest):
     @staticmethod
     def pickle(*pairs):
         """A dictionary whose values are opcodes."""
-        text = lambda key: b"X" + struct.pack("<I", len(key)) + key.encode()
+
+        def text(key):
+            return b"X" + struct.pack("<I", len(key)) + key.encode()
+
         return b"}(" + b"".join(text(key) + value for key, value in pairs) + b"u"
 
     def snapshot(self, *pairs, segments=b"]", traces=b"]"):

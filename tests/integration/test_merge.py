@@ -10,6 +10,8 @@ TRACE = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
 
 
 class Merge(support.ProgramTest):
+    trace: dict
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -16,7 +16,7 @@ import time
 from integration import support
 
 # tests/run: no other tests meanwhile.
-MEASURES_TIME = True
+RUNS_ALONE = True
 
 DETERMINED = [
     "free_memory",
@@ -175,14 +175,14 @@ class Monitor(MonitorTest):
 
     def test_wrong_usage(self):
         for args, word in (
-            (["--interval", 0.01], "0.1"),
-            (["--interval", 61], "60"),
-            (["--interval", "x"], "interval"),
-            (["--count", 0], "count"),
-            (["--pid", 999999999], "no such process"),
-            (["--prometheus", 70000], "65535"),
-            (["surplus"], "surplus"),
-            (["--duration", -1], "duration"),
+            (("--interval", 0.01), "0.1"),
+            (("--interval", 61), "60"),
+            (("--interval", "x"), "interval"),
+            (("--count", 0), "count"),
+            (("--pid", 999999999), "no such process"),
+            (("--prometheus", 70000), "65535"),
+            (("surplus",), "surplus"),
+            (("--duration", -1), "duration"),
         ):
             with self.subTest(args):
                 self.assert_refused(support.headroom("monitor", *args), 2, word)
@@ -402,7 +402,7 @@ class Prometheus(MonitorTest):
         port = self.serve()
         for host in (f"127.0.0.1:{port}", "127.0.0.1", f"localhost:{port}", "localhost"):
             self.assertEqual(self.get(port, host=host)[0].status, 200, host)
-        for host in (
+        for hosts in (
             "evil.example",
             f"evil.example:{port}",
             "127.0.0.1.evil.example",
@@ -411,8 +411,8 @@ class Prometheus(MonitorTest):
             [],
             [f"127.0.0.1:{port}", "evil.example"],
         ):
-            answer, text = self.get(port, host=host)
-            self.assertIn(answer.status, (400, 403), host)
+            answer, text = self.get(port, host=hosts)
+            self.assertIn(answer.status, (400, 403), hosts)
             self.assertNotIn("headroom_", text)
         answer, text = self.get(port, "/")
         self.assertEqual(answer.status, 200)

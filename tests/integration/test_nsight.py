@@ -148,14 +148,14 @@ class Nsight(support.ProgramTest):
             [support.BINARY, "report", "--json", packed], env={**os.environ, "TMPDIR": str(folder)}, capture_output=True
         )
         self.assertEqual((outcome.returncode, os.listdir(folder), sorted(os.listdir(self.scratch))), (0, [], before))
-        outcome = subprocess.run(
+        refused = subprocess.run(
             [support.BINARY, "report", packed],
             env={**os.environ, "TMPDIR": "/nonexistent"},
             capture_output=True,
             text=True,
         )
-        self.assertEqual(outcome.returncode, 4, outcome)
-        self.assertIn("TMPDIR", outcome.stderr)
+        self.assertEqual(refused.returncode, 4, refused)
+        self.assertIn("TMPDIR", refused.stderr)
 
     def test_a_file_of_somebody_else_is_left_alone(self):
         path = self.drawn()
@@ -201,7 +201,10 @@ class Nsight(support.ProgramTest):
         """SQLite itself refuses such a file."""
         path = self.drawn(steps=40)
         whole = path.read_bytes()
-        busy = lambda file: sum(row["busy_ms"] for row in self.report(file)["gpu_time"])
+
+        def busy(file):
+            return sum(row["busy_ms"] for row in self.report(file)["gpu_time"])
+
         for share in (0.98, 0.9, 0.6):
             cut = self.scratch / "cut.sqlite"
             cut.write_bytes(whole[: int(len(whole) * share)])
@@ -264,18 +267,25 @@ class Nsight(support.ProgramTest):
         """Every row of the tables of events, by SQL on the file itself."""
         path = self.drawn("2024.5")
         database = sqlite3.connect(path)
-        query = lambda sql: sorted(
-            (tuple(row) for row in support.headroom("query", "--json", path, sql).json()["rows"]), key=str
-        )
-        theirs = lambda sql: sorted(database.execute(sql), key=str)
+
+        def query(sql):
+            return sorted(
+                (tuple(row) for row in support.headroom("query", "--json", path, sql).json()["rows"]), key=str
+            )
+
+        def theirs(sql):
+            return sorted(database.execute(sql), key=str)
+
         self.assertEqual(
             query(
-                "select t.start_ns, t.duration_ns, t.name, s.number, d.ordinal, t.correlation, t.grid_x, t.block_x, t.registers, t.shared_memory_bytes "
-                "from gpu_tasks t join streams s on s.id = t.stream_id join devices d on d.id = s.device_id where t.kind = 'kernel'"
+                "select t.start_ns, t.duration_ns, t.name, s.number, d.ordinal, t.correlation, t.grid_x, t.block_x, "
+                "t.registers, t.shared_memory_bytes from gpu_tasks t join streams s on s.id = t.stream_id "
+                "join devices d on d.id = s.device_id where t.kind = 'kernel'"
             ),
             theirs(
-                'select k.start, k."end" - k.start, n.value, k.streamId, k.deviceId, k.correlationId, gridX, blockX, registersPerThread, '
-                "staticSharedMemory + dynamicSharedMemory from CUPTI_ACTIVITY_KIND_KERNEL k join StringIds n on n.id = k.demangledName"
+                'select k.start, k."end" - k.start, n.value, k.streamId, k.deviceId, k.correlationId, gridX, blockX, '
+                "registersPerThread, staticSharedMemory + dynamicSharedMemory from CUPTI_ACTIVITY_KIND_KERNEL k "
+                "join StringIds n on n.id = k.demangledName"
             ),
         )
         self.assertEqual(
@@ -287,15 +297,20 @@ class Nsight(support.ProgramTest):
         )
         self.assertEqual(
             query(
-                "select e.start_ns, e.duration_ns, e.name, p.pid, t.tid, e.correlation from host_events e join threads t on t.id = e.thread_id "
-                "join processes p on p.id = t.process_id where e.kind = 'runtime_call'"
+                "select e.start_ns, e.duration_ns, e.name, p.pid, t.tid, e.correlation from host_events e "
+                "join threads t on t.id = e.thread_id join processes p on p.id = t.process_id "
+                "where e.kind = 'runtime_call'"
             ),
             theirs(
-                "select c.start, c.\"end\" - c.start, substr(n.value, 1, instr(n.value, '_v') - 1), cast(globalTid >> 24 & 0xffffff as text), "
-                "cast(globalTid & 0xffffff as text), correlationId from CUPTI_ACTIVITY_KIND_RUNTIME c join StringIds n on n.id = c.nameId"
+                "select c.start, c.\"end\" - c.start, substr(n.value, 1, instr(n.value, '_v') - 1), "
+                "cast(globalTid >> 24 & 0xffffff as text), cast(globalTid & 0xffffff as text), correlationId "
+                "from CUPTI_ACTIVITY_KIND_RUNTIME c join StringIds n on n.id = c.nameId"
             ),
         )
-        ranges = 'select start, "end" - start, coalesce(text, value) from NVTX_EVENTS left join StringIds on id = textId where eventType in (59, 60)'
+        ranges = (
+            'select start, "end" - start, coalesce(text, value) '
+            "from NVTX_EVENTS left join StringIds on id = textId where eventType in (59, 60)"
+        )
         self.assertEqual(
             query("select start_ns, duration_ns, name from host_events where kind in ('operator', 'annotation')"),
             sorted(

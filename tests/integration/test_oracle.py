@@ -76,7 +76,7 @@ class Oracle(unittest.TestCase):
             self.assertEqual(gpu_oracle.analyse([event])["gpu_time"][0]["communication_ms"] > 0, expected, name)
 
     def test_refuses_what_it_has_no_rule_for(self):
-        kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1}
+        kernel: dict = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1}
         for event in (kernel, {**kernel, "dur": "5"}, {**kernel, "dur": -1}):
             with self.assertRaises(gpu_oracle.Unclear):
                 gpu_oracle.analyse([event])

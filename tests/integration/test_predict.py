@@ -203,7 +203,7 @@ class Traces(PredictTest):
             events = []
             for step in range(4):
                 begin = step * (host_us + kernel_us + 50)
-                for category, name, ts, dur, tid, args in (
+                calls: tuple[tuple[str, str, int, int, int, dict], ...] = (
                     ("user_annotation", f"ProfilerStep#{step}", 0, host_us + kernel_us + 40, 1, {}),
                     (
                         "cpu_op",
@@ -230,7 +230,8 @@ class Traces(PredictTest):
                         1,
                         {"correlation": 1000 + step},
                     ),
-                ):
+                )
+                for category, name, ts, dur, tid, args in calls:
                     events.append(
                         {
                             "ph": "X",
@@ -409,7 +410,10 @@ class Calibrations(PredictTest):
             )
         )
         shape = ",".join(row[name] for name in dimensions)
-        return f"device,op,m,k,n,timing,latency_ms\n{device},linear,{shape},stream,{factor * float(row['predicted_ms']):.6f}\n"
+        return (
+            "device,op,m,k,n,timing,latency_ms\n"
+            f"{device},linear,{shape},stream,{factor * float(row['predicted_ms']):.6f}\n"
+        )
 
     def test_a_gpu_that_was_measured_is_predicted_by_what_it_did(self):
         operators = self.write(
@@ -1122,12 +1126,11 @@ class Devices(PredictTest):
             text, found = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
             self.assertEqual(found, 1, key)
         for key, factor in figures.items():
-            text, found = re.subn(
-                rf"^({key} = {{ value = )([0-9._]+)",
-                lambda match: f"{match[1]}{factor * float(match[2])}",
-                text,
-                flags=re.MULTILINE,
-            )
+
+            def scaled(match: re.Match[str], factor=factor) -> str:
+                return f"{match[1]}{factor * float(match[2])}"
+
+            text, found = re.subn(rf"^({key} = {{ value = )([0-9._]+)", scaled, text, flags=re.MULTILINE)
             self.assertEqual(found, 1, key)
         return self.write("changed.toml", text)
 

@@ -115,7 +115,7 @@ class Query(support.ProgramTest):
 
     def test_a_script_that_sets_the_form_may_have_several_results(self):
         script = ".mode json\nselect 1 as a;\nselect 2 as b;\n"
-        for arguments in ([], ["--json"], ["--csv"]):  # What the script says comes last.
+        for arguments in ((), ("--json",), ("--csv",)):  # What the script says comes last.
             text = self.ask(script, *arguments).text
             first, second = (json.loads(part) for part in text.split("\n\n"))
             self.assertEqual(
@@ -127,11 +127,11 @@ class Query(support.ProgramTest):
     def test_a_name_that_says_another_form_is_remarked_on(self):
         sql = "select 1"
         for name, flags, remark in (
-            ("q.csv", [], "q.csv holds a table for people; --csv writes what its name says"),
-            ("q.json", ["--csv"], "--json writes"),
-            ("q.csv", ["--csv"], ""),
-            ("q.txt", [], ""),
-            ("q.csv", ["-q"], ""),
+            ("q.csv", (), "q.csv holds a table for people; --csv writes what its name says"),
+            ("q.json", ("--csv",), "--json writes"),
+            ("q.csv", ("--csv",), ""),
+            ("q.txt", (), ""),
+            ("q.csv", ("-q",), ""),
         ):
             outcome = self.ask(sql, "-o", self.scratch / name, *flags)
             with self.subTest(name=name, flags=flags):

@@ -239,7 +239,7 @@ class Shell(support.ProgramTest):
             self.assertIsNone(re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", said), (mode, said))
 
     def test_forms_for_files_need_a_statement(self):
-        for flags in (["--csv"], ["--json"], ["-o", self.scratch / "out"]):
+        for flags in (("--csv",), ("--json",), ("-o", self.scratch / "out")):
             ours, theirs = pty.openpty()
             self.addCleanup(os.close, ours)
             done = subprocess.run(

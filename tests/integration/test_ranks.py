@@ -11,6 +11,8 @@ TRACE = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
 
 
 class Ranks(support.ProgramTest):
+    trace: dict
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -99,4 +99,4 @@ if not support.real_traces():
         support.data_file("h200/traces")
         self.fail(f"{support.DATA} has the folder, and no trace in it")
 
-    RealTraces.test_absent = _absent
+    setattr(RealTraces, "test_absent", _absent)

@@ -146,9 +146,9 @@ class Record(support.ProgramTest):
             source = self.scratch / name
             source.write_text(textwrap.dedent(text))
             if name.endswith(".py"):
-                command = [sys.executable, source]
+                command = [sys.executable, str(source)]
             else:
-                command = [self.scratch / "program"]
+                command = [str(self.scratch / "program")]
                 compiler = shutil.which("c++" if name.endswith(".cc") else "cc")
                 self.assertTrue(compiler, "no compiler")
                 subprocess.run(
@@ -203,7 +203,10 @@ class Record(support.ProgramTest):
         library = self.scratch / "torch/lib/libtorch_python.so"
         library.parent.mkdir(parents=True)
         library.write_bytes(b"x" * 4096)
-        code = f"import mmap, time; f = open({str(library)!r}, 'rb'); kept = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ); time.sleep(4)"
+        code = (
+            f"import mmap, time; f = open({str(library)!r}, 'rb'); kept = mmap.mmap(f.fileno(), 0, "
+            "access=mmap.ACCESS_READ); time.sleep(4)"
+        )
         outcome = record("--interval", "0.1", "-o", self.file, "--", sys.executable, "-I", "-c", code)
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("ran PyTorch and its loop was not timed", outcome.message)
@@ -576,19 +579,19 @@ for workers in (2, 0):
 
     def test_usage(self):
         for args in (
-            [],
-            ["--"],
-            ["--level", "most", "--", "true"],
-            ["--steps", "7:3", "--", "true"],
-            ["--max-file-gb", "0", "--", "true"],
-            ["--no-such-flag", "--", "true"],
+            (),
+            ("--",),
+            ("--level", "most", "--", "true"),
+            ("--steps", "7:3", "--", "true"),
+            ("--max-file-gb", "0", "--", "true"),
+            ("--no-such-flag", "--", "true"),
         ):
             with self.subTest(args):
                 self.assertEqual(record(*args, cwd=self.scratch).code, 2)
         self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_flags_behind_the_command_are_its_own(self):
-        for separator in (["--"], []):
+        for separator in (("--",), ()):
             with self.subTest(separator):
                 outcome = record("-f", "-o", self.file, *separator, "sh", "-c", "echo $0 $1", "-o", "--help")
                 self.assertEqual(outcome.code, 0, outcome)

@@ -20,7 +20,7 @@ def written(*args):
 
 def decoded(trace):
     """What `protoc` prints of a trace; raises where it cannot decode it."""
-    command = ["protoc", "--decode=perfetto.protos.Trace", "-I", support.ROOT / "src/base", "perfetto_trace.proto"]
+    command = ["protoc", "--decode=perfetto.protos.Trace", "-I", str(support.ROOT / "src/base"), "perfetto_trace.proto"]
     return subprocess.run(command, check=True, input=trace, stdout=subprocess.PIPE).stdout.decode()
 
 

@@ -63,7 +63,10 @@ class Repair(support.ProgramTest):
     def test_each_kind_of_damage(self):
         good = [event("aten::mm", 10, 5), event("aten::relu", 20, 5)]
         text = [json.dumps(row) for row in good]
-        array = lambda *rows: ('{"traceEvents": [' + ",\n".join(rows) + "]}").encode()
+
+        def array(*rows):
+            return ('{"traceEvents": [' + ",\n".join(rows) + "]}").encode()
+
         cases = {  # what: (bytes, mended, remaining)
             "nothing": (array(*text), {}, {}),
             "unclosed": (array(*text)[:-1], {"unclosed"}, {}),
@@ -180,7 +183,8 @@ class Repair(support.ProgramTest):
         self.assertIn("Cannot be mended; the copy says so, too", outcome.text)
         self.assertRegex(
             outcome.text,
-            r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +not known therefore: steps after the cut, totals",
+            r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +not "
+            r"known therefore: steps after the cut, totals",
         )
         self.assertIn("Nothing to mend.", support.headroom("repair", GOLDEN, "-o", self.scratch / "c.json").text)
         self.assertEqual(support.headroom("repair", GOLDEN, "-q", "-o", self.scratch / "c.json").text, "")

@@ -84,11 +84,14 @@ class Rocprof(support.ProgramTest):
                         self.assertEqual({**step, "start_ms": 0}, {**other, "start_ms": 0, "rank": None})
                     for key in ("gpu_time", "idle", "step_breakdown", "classes", "syncs"):
                         self.assertEqual(ours[key], rankless(theirs[key]), key)
-                    kernels = lambda report: {
-                        (row["name"], row["count"], row["total_us"])
-                        for row in report["kernels"]
-                        if row["class"] not in ("memcpy", "memset")
-                    }
+
+                    def kernels(report):
+                        return {
+                            (row["name"], row["count"], row["total_us"])
+                            for row in report["kernels"]
+                            if row["class"] not in ("memcpy", "memset")
+                        }
+
                     self.assertEqual(kernels(ours), kernels(theirs))
 
     def test_a_second_reading(self):
@@ -104,8 +107,13 @@ class Rocprof(support.ProgramTest):
         }
         agents = {row["id"]["handle"]: row["logical_node_id"] for row in process["agents"]}
         records = process["buffer_records"]
-        begin = lambda row: (row["start_timestamp"], row["end_timestamp"] - row["start_timestamp"])
-        name = lambda row: kinds[row["kind"]]["operations"][row["operation"]]
+
+        def begin(row):
+            return (row["start_timestamp"], row["end_timestamp"] - row["start_timestamp"])
+
+        def name(row):
+            return kinds[row["kind"]]["operations"][row["operation"]]
+
         tasks = [
             (
                 *begin(row),
@@ -158,7 +166,8 @@ class Rocprof(support.ProgramTest):
                 for row in self.query(
                     path,
                     """
-            select e.start_ns, e.duration_ns, e.name, e.category, t.tid from host_events e join threads t on t.id = e.thread_id""",
+            select e.start_ns, e.duration_ns, e.name, e.category, t.tid from host_events e
+            join threads t on t.id = e.thread_id""",
                 )
             ),
         )

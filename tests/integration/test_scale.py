@@ -98,7 +98,10 @@ class Points(support.ProgramTest):
         """Of a ring among n: an all-reduce takes two passes of (n - 1) / n of the bytes. Stages 1 and 2 end with one
         more, of the parameters; stage 3 gathers them twice, but for the last unit, and scatters the gradients once."""
         common = (RESNET, "--gpus", "4", "--bandwidth-gbps", "1", "--latency-us", "0")
-        transfers = lambda schedule: scale(*common, "--schedule", schedule)["points"][0]["communication_ms"]
+
+        def transfers(schedule):
+            return scale(*common, "--schedule", schedule)["points"][0]["communication_ms"]
+
         ddp = transfers("ddp")
         self.assertAlmostEqual(transfers("zero-1") / ddp, 1.5, delta=0.01)
         self.assertAlmostEqual(transfers("zero-2") / ddp, 1, delta=0.01)
@@ -367,7 +370,15 @@ class Refused(support.ProgramTest):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
             path = pathlib.Path(folder) / "mine.toml"
             path.write_text(
-                'name = "mine"\ngpus_per_node = 2\nsource = "s"\n[inside]\nkind = "pcie"\ngbps = 100\n[between]\nkind = "network"\ngbps = -4\n'
+                'name = "mine"\n'
+                "gpus_per_node = 2\n"
+                'source = "s"\n'
+                "[inside]\n"
+                'kind = "pcie"\n'
+                "gbps = 100\n"
+                "[between]\n"
+                'kind = "network"\n'
+                "gbps = -4\n"
             )
             outcome = support.headroom("scale", RESNET, "--cluster", path)
             self.assertEqual(outcome.code, 3, str(outcome))
@@ -412,7 +423,10 @@ class KeptRecordings(support.ProgramTest):
 class ByOperators(support.ProgramTest):
     """Lists of operators instead of a trace."""
 
-    LINEAR = '{"op": "Linear", "batch": 8, "repeat": %d, "fw": [["Linear", [512, 1024, 1024]]], "bw": [["Linear", [512, 1024, 1024]], ["Linear", [1024, 512, 1024]]], "acc": [["VECadd", [1, 1048576]]]}'
+    LINEAR = (
+        '{"op": "Linear", "batch": 8, "repeat": %d, "fw": [["Linear", [512, 1024, 1024]]], "bw": [["Linear", [512, '
+        '1024, 1024]], ["Linear", [1024, 512, 1024]]], "acc": [["VECadd", [1, 1048576]]]}'
+    )
 
     def published(self, batch):
         """The list of operators of one GPU's step of gpt2_large."""
@@ -437,9 +451,9 @@ class ByOperators(support.ProgramTest):
             }
         # Data-parallel GPUs have a sample each, others hold all four together.
         for how, batch, flags in (
-            ("dp4", 1, []),
-            ("tp4", 4, ["--tensor-parallel", "4"]),
-            ("pp4", 4, ["--pipeline-parallel", "4"]),
+            ("dp4", 1, ()),
+            ("tp4", 4, ("--tensor-parallel", "4")),
+            ("pp4", 4, ("--pipeline-parallel", "4")),
         ):
             with self.subTest(how):
                 answer = scale(

@@ -5,7 +5,7 @@ import subprocess
 from integration import support
 
 # tests/run: no other tests meanwhile.
-MEASURES_TIME = True
+RUNS_ALONE = True
 
 
 class RealNetwork(support.ProgramTest):

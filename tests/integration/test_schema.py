@@ -2,13 +2,14 @@
 import copy
 import re
 import unittest
+from typing import Any
 
 import jsonschema
 
 from integration import support
 
 SPLIT = dict.fromkeys(support.PARTS, 0)
-USAGE = {
+USAGE: dict[str, Any] = {
     "id": "k-0123456789",
     "name": "a",
     "rank": None,
@@ -26,7 +27,7 @@ USAGE = {
 }
 HOST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us"))
 # One row in every list, so that each required key can be taken away.
-REPORT = {
+REPORT: dict[str, Any] = {
     "schema": "headroom.report/1",
     "inputs": [
         {
@@ -460,8 +461,8 @@ class Schema(unittest.TestCase):
         self.assert_refused("eight findings")
 
 
-CHANGE = {"a": 2, "b": 3, "change": 1, "change_pct": 50, "low": 0.5, "high": 1.5, "noise": False}
-SIDE = {
+CHANGE: dict[str, Any] = {"a": 2, "b": 3, "change": 1, "change_pct": 50, "low": 0.5, "high": 1.5, "noise": False}
+SIDE: dict[str, Any] = {
     "baseline": None,
     "paths": ["t.json"],
     "runs": 1,
@@ -497,7 +498,7 @@ SIDE = {
     "late": None,
 }
 RANK = {"step_ms": 2, "compute_ms": 1, "exposed_communication_ms": 0.5, "idle_ms": 0.5, "waited_ms": None}
-CHANGED_ROW = {
+CHANGED_ROW: dict[str, Any] = {
     "id": "k-0123456789",
     "name": "gemm",
     "operator": "aten::mm",
@@ -508,7 +509,7 @@ CHANGED_ROW = {
     "by_count_ms": 0,
     "by_time_ms": 1,
 }
-DIFF = {
+DIFF: dict[str, Any] = {
     "schema": "headroom.diff/1",
     "a": SIDE,
     "b": {**SIDE, "baseline": "main"},
@@ -541,7 +542,7 @@ DIFF = {
     },
 }
 
-ANSWERS = (
+ANSWERS: tuple[dict[str, Any], ...] = (
     DIFF,
     {**DIFF, "corrected_step_ms": None, "gate": None},
     {
@@ -694,8 +695,8 @@ class Answers(unittest.TestCase):
             (("scenarios", 1), "ranked", None),
         ):
             self.assertTrue(self.refused(scenarios, path, lambda row: row.update({key: value})), (path, key))
-        for key, value in (("phase", "walking"), ("time_s", -1), ("path", 7), ("lines", [""] * 21), ("stopped", None)):
-            self.assertTrue(self.refused(run, (), lambda row: row.update({key: value})), key)
+        for key, wrong in (("phase", "walking"), ("time_s", -1), ("path", 7), ("lines", [""] * 21), ("stopped", None)):
+            self.assertTrue(self.refused(run, (), lambda row: row.update({key: wrong})), key)
 
 
 class SelfContradiction(unittest.TestCase):

@@ -16,9 +16,10 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 def commands():
     """All commands, by their words."""
-    named = lambda *words: re.findall(
-        r"^  ([a-z][a-z-]*) ", support.headroom(*words, "--help").text.split("\n\n")[2], re.MULTILINE
-    )
+
+    def named(*words):
+        return re.findall(r"^  ([a-z][a-z-]*) ", support.headroom(*words, "--help").text.split("\n\n")[2], re.MULTILINE)
+
     for name in named():
         yield [name]
         yield from ([name, inner] for inner in named(name))
@@ -135,7 +136,9 @@ class OtherShells(support.ProgramTest):
         typed = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell 'PS1=; stty columns 200; autoload -U compinit && compinit -u -D; source %s; bindkey "^I" complete-word; zstyle ":completion:*" list-colors ""; show() { print -r -- "li""ne<$BUFFER>" }; zle -N show; bindkey "^G" show; print rea""dy'
+zpty -w shell 'PS1=; stty columns 200; autoload -U compinit && compinit -u -D; source %s; '\
+'bindkey "^I" complete-word; zstyle ":completion:*" list-colors ""; '\
+'show() { print -r -- "li""ne<$BUFFER>" }; zle -N show; bindkey "^G" show; print rea""dy'
 zpty -m -r shell out '*ready*'
 zpty -n -w shell $'%s\a'
 repeat 300; do zpty -r -t shell out; text+=$out; [[ $text == *line'<'*'>'* ]] && break; sleep 0.1; done

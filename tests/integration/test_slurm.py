@@ -100,6 +100,9 @@ PartitionName=all Nodes={host} Default=YES State=UP
 
 
 class UnderSlurm(support.ProgramTest):
+    folder: pathlib.Path
+    slurm: Slurm
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

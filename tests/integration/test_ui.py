@@ -19,6 +19,12 @@ LOCAL = "--no-local-state"
 class Ui(support.ProgramTest):
     """One server for all."""
 
+    server: subprocess.Popen
+    link: urllib.parse.SplitResult
+    token: str
+    cookie: dict
+    code: int
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -186,7 +192,7 @@ class NothingToReplay(support.ProgramTest):
         with subprocess.Popen([support.BINARY, "ui", trace, LOCAL, "-q"], stdout=subprocess.PIPE, text=True) as server:
             self.addCleanup(server.kill)
             link = urllib.parse.urlsplit(server.stdout.readline().strip())
-            for query, scenarios in (("", []), ("&scenario=amp&scenario=tf32", ["amp", "tf32"])):
+            for query, scenarios in (("", ()), ("&scenario=amp&scenario=tf32", ("amp", "tf32"))):
                 connection = http.client.HTTPConnection("127.0.0.1", link.port, timeout=30)
                 connection.request("GET", f"/api/v1/whatif?{link.query}{query}")
                 answer = json.loads(connection.getresponse().read())

@@ -10,6 +10,8 @@ TRACE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 
 
 class Forecasts(support.ProgramTest):
+    server: Server
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -106,7 +108,7 @@ class Forecasts(support.ProgramTest):
 
     def test_a_wrong_question_is_told_why(self):
         outside = self.write("cluster.toml", "secret")
-        cases = [
+        cases: list[tuple[str, dict, str]] = [
             ("predict", {"gpu": "A100-8"}, "near names: A100-80"),
             ("predict", {"gpu": ""}, "gpu: a value is empty"),
             ("predict", {"region": "DE"}, "--total-steps"),
@@ -148,6 +150,8 @@ class OfALoader(support.ProgramTest):
 
     TRACE = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
 
+    server: Server
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -159,7 +163,7 @@ class OfALoader(support.ProgramTest):
         super().tearDownClass()
 
     def test_the_same_bytes_as_the_command(self):
-        for changes in ([], ["workers=4"], ["workers=8,prefetch=4", "cached=50%,stage=Decode:2"], []):
+        for changes in ((), ("workers=4",), ("workers=8,prefetch=4", "cached=50%,stage=Decode:2"), ()):
             with self.subTest(changes=changes):
                 status, body = self.server.get("data", change=changes)
                 self.assertEqual(status, 200, body)
@@ -169,7 +173,7 @@ class OfALoader(support.ProgramTest):
         self.assertEqual(self.server.ask("data", loader=1), (200, report))
 
     def test_a_wrong_question_is_told_why(self):
-        cases = [
+        cases: list[tuple[dict, str]] = [
             ({"loader": "0"}, "whole number"),
             ({"loader": 2}, "the recording has 1 loader"),
             ({"loader": [1, 2]}, "more than once"),
@@ -189,7 +193,8 @@ class OfALoader(support.ProgramTest):
     def test_a_trace_without_a_loader_says_what_would_record_one(self):
         server = Server(TRACE)
         self.addCleanup(server.stop)
-        for parameters in ({}, {"change": "workers=2"}):
+        questions: tuple[dict, ...] = ({}, {"change": "workers=2"})
+        for parameters in questions:
             status, answer = server.ask("data", **parameters)
             self.assertEqual(status, 400)
             self.assertIn("headroom record", answer["error"])

@@ -270,7 +270,7 @@ class UiRun(RunTest):
                 self.assertEqual(self.recordings(), [])
 
     def test_usage(self):
-        for args in (["--run", ""], ["--run", " "], [], ["--run"]):
+        for args in (("--run", ""), ("--run", " "), (), ("--run",)):
             with self.subTest(args):
                 self.assert_refused(support.headroom("ui", *args, cwd=self.scratch), 2)
 

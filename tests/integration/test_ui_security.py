@@ -14,7 +14,7 @@ import urllib.parse
 from integration import support
 
 # tests/run: no other tests meanwhile.
-MEASURES_TIME = True
+RUNS_ALONE = True
 
 TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
 LIMIT_S = 10  # Twice what a request may take to come in, and an answer to make progress (docs/ui.md).

@@ -25,6 +25,9 @@ def decode(data):
 
 
 class Timeline(support.ProgramTest):
+    server: Server
+    tracks: dict
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -169,7 +172,7 @@ class Timeline(support.ProgramTest):
         self.assertTrue(any(style & changed for style in tile["style"]))
 
     def test_what_is_wrong_with_a_question_is_said(self):
-        for question, parameters, part in [
+        cases: list[tuple[str, dict, str]] = [
             ("timeline/tile", {}, "level must be given"),
             ("timeline/tile", {"level": 3, "index": -1, "tracks": 0}, "index goes from 0 to"),
             ("timeline/tile", {"level": 3, "index": 1 << 60, "tracks": 0}, "index goes from 0 to"),
@@ -185,7 +188,8 @@ class Timeline(support.ProgramTest):
             ("whatif", {"scenarios": "amp"}, "'scenarios' is not known here"),
             ("timeline/search", {"txt": "x"}, "'txt' is not known here"),
             ("timeline", {"scenario": "nonsense"}, "nonsense"),
-        ]:
+        ]
+        for question, parameters, part in cases:
             with self.subTest(question=question, parameters=parameters):
                 status, answer = self.server.ask(question, **parameters)
                 self.assertEqual(status, 400)

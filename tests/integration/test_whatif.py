@@ -296,10 +296,10 @@ class Whatif(support.ProgramTest):
             trace = support.GOLDEN / name / "trace.json"
             out = self.scratch / "out.json"
             for flags in (
-                ["--self-check"],
-                ["--dump-graph", out],
-                ["--write-trace", out],
-                ["gpu-speed", "--write-trace", out],
+                ("--self-check",),
+                ("--dump-graph", out),
+                ("--write-trace", out),
+                ("gpu-speed", "--write-trace", out),
             ):
                 with self.subTest(trace=name, flags=flags[0]):
                     flag = next(flag for flag in flags if str(flag).startswith("--"))

@@ -138,7 +138,9 @@ class Export:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("PRAGMA synchronous = OFF")
         ids = {}
-        text_id = lambda text: None if text is None else ids.setdefault(text, len(ids))
+
+        def text_id(text):
+            return None if text is None else ids.setdefault(text, len(ids))
 
         def table(name, columns, rows):
             """columns: {name: "i" or "t"}; rows: dicts. Tables are made lazily: none for no rows."""

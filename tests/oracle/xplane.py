@@ -155,7 +155,10 @@ def read_line(data, event_names, stat_names):
 
 def read_plane(data):
     plane = Plane()
-    name_of = lambda message: dict(fields(message)).get(2, b"").decode("utf-8", "replace")
+
+    def name_of(message):
+        return dict(fields(message)).get(2, b"").decode("utf-8", "replace")
+
     stat_names = {key: name_of(value) for key, value in read_map(data, 5).items()}
     event_names = {
         key: dict(fields(value)).get(4, b"").decode() or name_of(value) for key, value in read_map(data, 4).items()
@@ -183,7 +186,9 @@ def write_plane(plane):
     too.
     """
     events, stats = {}, {}
-    number_of = lambda table, name: table.setdefault(name, len(table) + 1)
+
+    def number_of(table, name):
+        return table.setdefault(name, len(table) + 1)
 
     def stat(key, value):
         out = put(1, number_of(stats, key))

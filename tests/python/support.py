@@ -64,6 +64,8 @@ def two_kernels_a_step():
 class HandMade(unittest.TestCase):
     """Tests on the job above."""
 
+    trace: "headroom.Trace"
+
     @classmethod
     def setUpClass(cls):
         with written(two_kernels_a_step()) as path:

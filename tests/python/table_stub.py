@@ -3,6 +3,7 @@
     PYTHONPATH=build/release/python python3 tests/python/table_stub.py > python/headroom/_table_columns.pyi
 """
 import keyword
+import textwrap
 
 import headroom
 import support
@@ -15,7 +16,8 @@ _TYPES = {
     "bool": "NDArray[np.bool_]",
     "text": "TextColumn",
 }
-_HEAD = '''"""The columns of each table of a trace, as docs/tables.md describes them. Written by tests/python/table_stub.py."""
+_HEAD = '''\
+"""The columns of each table of a trace, as docs/tables.md describes them. Written by tests/python/table_stub.py."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,11 @@ def class_of(name):
     return "".join(word.capitalize() for word in name.split("_"))
 
 
+def docstring(text):
+    """`text` as a docstring of an attribute, in lines of at most 120 columns."""
+    return "\n".join(textwrap.wrap(f'"""{text}"""', 120, initial_indent="    ", subsequent_indent="    "))
+
+
 def stub(tables):
     text = _HEAD
     for name, table in tables.items():
@@ -44,7 +51,7 @@ def stub(tables):
             unit = f"{column.unit}. " if column.unit else ""
             refers = f" A row of {column.refers}." if column.refers else ""
             words = f" One of {', '.join(column.words)}." if column.words else ""
-            text += f'    {column.name}: {type_of(column)}\n    """{unit}{column.sentence}{refers}{words}"""\n'
+            text += f"    {column.name}: {type_of(column)}\n{docstring(unit + column.sentence + refers + words)}\n"
     text += "\nclass Tables(AllTables):\n"
     for name, table in tables.items():
         text += f"    {name}: {class_of(name)}\n"

@@ -152,7 +152,7 @@ def keras_callback():
     return Callback
 
 
-class Early(keras_callback()):
+class Early(keras_callback()):  # type: ignore[misc]
     def on_epoch_end(self, epoch, logs=None):
         self.model["stop"] = epoch == 1
 
@@ -288,7 +288,7 @@ class Rules(unittest.TestCase):
     def test_what_was_replaced_by_others_comes_back(self):
         checkpoint = Checkpoint()
         own = functools.partial(print)
-        checkpoint.on_train_end = own
+        checkpoint.on_train_end = own  # type: ignore[assignment]
         callbacks.wrap([checkpoint], hooks=["on_train_end"]).close()
         self.assertIs(checkpoint.on_train_end, own)
 

@@ -49,7 +49,7 @@ class Columns(support.HandMade):
             (self.graph.edges, "from_task"),
             (self.graph.edges, "lag_ns"),
         ):
-            again = getattr(type(table)(self.graph._recording), name)
+            again = getattr(type(table)(self.graph._recording), name)  # type: ignore[call-arg]
             self.assertTrue(np.shares_memory(getattr(table, name), again), name)
 
     def test_a_column_outlives_its_graph(self):

@@ -26,7 +26,10 @@ class WithoutNumpy(unittest.TestCase):
             "Graph('x.json')",
             "TextColumn",
         ):
-            program = f"import sys; sys.modules['numpy'] = None; import headroom; headroom.report({str(support.RESNET)!r}); headroom.{ask}"
+            program = (
+                "import sys; sys.modules['numpy'] = None; import headroom; "
+                f"headroom.report({str(support.RESNET)!r}); headroom.{ask}"
+            )
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
             with self.subTest(ask):
                 self.assertEqual(done.returncode, 1)
@@ -51,7 +54,7 @@ class Files(unittest.TestCase):
     def test_no_such_file(self):
         for ask in (headroom.load, headroom.Graph, headroom.report, headroom.whatif):
             with self.assertRaisesRegex(headroom.TraceError, "/nonexistent/trace.json"):
-                ask("/nonexistent/trace.json")
+                ask("/nonexistent/trace.json")  # type: ignore[operator]
 
     def test_no_trace(self):
         with support.written("this is no trace") as path, self.assertRaises(headroom.TraceError):
@@ -74,7 +77,7 @@ class Files(unittest.TestCase):
     def test_paths_of_any_kind(self):
         self.assertEqual(headroom.load(str(support.BERT)).path, headroom.load(pathlib.Path(support.BERT)).path)
         with self.assertRaises(TypeError):
-            headroom.load(7)
+            headroom.load(7)  # type: ignore[arg-type]
 
 
 class Requests(support.HandMade):
@@ -93,7 +96,7 @@ class Requests(support.HandMade):
         self.refused("where: give a function", select, where=[0, 1])
         self.refused("where: give a function", select, where=np.ones((len(self.graph.tasks), 1), bool))
         self.refused("positional", select, "gemm", error=TypeError)
-        self.refused("of my own", select, where=lambda task: {}["of my own"], error=KeyError)
+        self.refused("of my own", select, where=lambda task: dict()["of my own"], error=KeyError)  # type: ignore[index]
 
     def test_amounts(self):
         everything = self.graph.select()

@@ -298,6 +298,8 @@ class Replaying(support.HandMade):
 class Laws(unittest.TestCase):
     """What holds on real traces for edits drawn at random (with a fixed seed)."""
 
+    graph: "headroom.Graph"
+
     @classmethod
     def setUpClass(cls):
         cls.graph = headroom.Graph(support.RESNET)

@@ -312,7 +312,10 @@ class Start(unittest.TestCase):
             self.assertIn("theirs", done.stderr)
 
     def test_without_a_recorder_it_does_nothing(self):
-        code = "import sys; print(len(sys.meta_path), 'headroom' in sys.modules, any('headroom' in p for p in sys.path[2:]))"
+        code = (
+            "import sys; print(len(sys.meta_path), 'headroom' in sys.modules, "
+            "any('headroom' in p for p in sys.path[2:]))"
+        )
         plain = subprocess.run(
             [sys.executable, "-B", "-c", code],
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
@@ -329,7 +332,8 @@ class Start(unittest.TestCase):
             "with headroom.scope('a'): pass\n"
             "print(headroom.__file__, headroom.stats('a').count, sys.path == before)"
         )
-        for switch, count in ({}, 1), ({"HEADROOM": "0"}, 0):
+        switches: list[tuple[dict, int]] = [({}, 1), ({"HEADROOM": "0"}, 0)]
+        for switch, count in switches:
             done = self.run_python(code, environment={"HEADROOM_SOCKET": "/nonexistent", **switch})
             self.assertEqual((done.stdout, done.stderr), (f"{INJECT.parent / '__init__.py'} {count} True\n", ""))
 
@@ -354,7 +358,10 @@ class Start(unittest.TestCase):
         self.assertEqual((done.stdout, done.stderr), ("True True []\n", ""))
 
     def test_a_program_that_only_looks_for_torch_or_has_none(self):
-        code = "import importlib.util, sys; importlib.util.find_spec('torch'); print('torch' in sys.modules, 'headroom' in sys.modules)"
+        code = (
+            "import importlib.util, sys; importlib.util.find_spec('torch'); "
+            "print('torch' in sys.modules, 'headroom' in sys.modules)"
+        )
         done = self.run_python(code, environment={"HEADROOM_SOCKET": "/nonexistent"})
         self.assertEqual((done.stdout, done.stderr), ("False False\n", ""))
         done = self.run_python("import torch", environment={"HEADROOM_SOCKET": "/nonexistent"}, options=["-S", "-I"])

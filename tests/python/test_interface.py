@@ -46,7 +46,8 @@ class Interface(unittest.TestCase):
             set(classes), {name for name, value in vars(_timer).items() if inspect.isclass(value)} - {"scope"}
         )
         for name in ("Stats", "Drops"):
-            fields = [node.target.id for node in classes[name].body if isinstance(node, ast.AnnAssign)]
+            targets = [node.target for node in classes[name].body if isinstance(node, ast.AnnAssign)]
+            fields = [target.id for target in targets if isinstance(target, ast.Name)]
             self.assertEqual(fields, list(getattr(_timer, name).__match_args__))
         members = {node.name for node in classes["Scope"].body if isinstance(node, ast.FunctionDef)}
         self.assertEqual(

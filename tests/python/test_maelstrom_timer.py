@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import types
 import unittest
 import unittest.mock
@@ -67,7 +66,7 @@ class Event:
 def fake_torch(capturing=False, devices=lambda: 0):
     Event.made, Event.done_until, Event.now, Event.synchronized = 0, 0.0, 0.0, 0
     torch = types.ModuleType("torch")
-    torch.cuda = types.SimpleNamespace(
+    torch.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
         is_available=lambda: True, Event=Event, is_current_stream_capturing=lambda: capturing, current_device=devices
     )
     return unittest.mock.patch.dict(sys.modules, {"torch": torch})
@@ -292,8 +291,10 @@ class Mended(Base):
                 timer.end("T")
 
         threads = [threading.Thread(target=work) for _ in range(8)]
-        [thread.start() for thread in threads]
-        [thread.join() for thread in threads]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         self.assertEqual(timer.get_time_stats("T").min >= 0 and len(timer.get_time("T")), 1600)
 
     def test_memory_is_bounded_and_statistics_stay_exact(self):
@@ -437,7 +438,7 @@ class OnTheGpu(Base):
         library = pathlib.Path(headroom.__file__).parents[2] / "tests/timer/libfake_gpu.so"
         if not library.exists():
             self.skipTest("the GPU for tests is built with the tests")
-        exchange = ctypes.CDLL(library).cuThreadExchangeStreamCaptureMode
+        exchange = ctypes.CDLL(str(library)).cuThreadExchangeStreamCaptureMode
 
         def mode():
             now = ctypes.c_int(0)
@@ -447,14 +448,23 @@ class OnTheGpu(Base):
 
         asked = []
         query, elapsed = Event.query, Event.elapsed_time
+
+        def asked_query(event):
+            asked.append(mode())
+            return query(event)
+
+        def asked_elapsed(event, end):
+            asked.append(mode())
+            return elapsed(event, end)
+
         with unittest.mock.patch.dict(
             os.environ, {"HEADROOM_CUDA_LIBRARY": str(library)}
         ), fake_torch(), unittest.mock.patch.object(
             _gpu_events, "capture_goes_on", _gpu_events.CaptureGoesOn()
         ), unittest.mock.patch.object(
-            Event, "query", lambda event: asked.append(mode()) or query(event)
+            Event, "query", asked_query
         ), unittest.mock.patch.object(
-            Event, "elapsed_time", lambda event, end: asked.append(mode()) or elapsed(event, end)
+            Event, "elapsed_time", asked_elapsed
         ):
             timer = Timer()
             timed(timer, "A", 1, gpu=True)

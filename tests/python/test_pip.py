@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 @unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "no pip, setuptools or wheel")
 class Pip(unittest.TestCase):
     def test_install_from_the_tree(self):
-        with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
-            folder = pathlib.Path(folder)
+        with tempfile.TemporaryDirectory(prefix="headroom-test-") as scratch:
+            folder = pathlib.Path(scratch)
             tree, target, tools = folder / "tree", folder / "target", folder / "tools"
             ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
             for name in ("python", "include"):
@@ -52,8 +52,12 @@ class Pip(unittest.TestCase):
             self.assertEqual(here - there, set())
 
             code = (
-                "import headroom\nwith headroom.scope('x'): pass\nassert headroom.stats('x').count == 1\nprint(headroom.__version__)\n"
-                "try: headroom.Graph\nexcept ImportError as error: print('engine' in str(error))"
+                "import headroom\n"
+                "with headroom.scope('x'): pass\n"
+                "assert headroom.stats('x').count == 1\n"
+                "print(headroom.__version__)\n"
+                "try: headroom.Graph\n"
+                "except ImportError as error: print('engine' in str(error))"
             )
             done = subprocess.run(
                 [sys.executable, "-B", "-c", code],

@@ -39,6 +39,8 @@ class Answers(unittest.TestCase):
 
 
 class Results(unittest.TestCase):
+    trace: "headroom.Trace"
+
     @classmethod
     def setUpClass(cls):
         cls.trace = headroom.load(support.RESNET)
@@ -130,6 +132,8 @@ class Frames(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    trace: "headroom.Trace"
+
     @classmethod
     def setUpClass(cls):
         cls.trace = headroom.load(support.RESNET)
@@ -165,15 +169,19 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "larger than 8 MB.*memory_mb=N"):
             self.trace.query("select a.name, b.name from host_events a, host_events b", memory_mb=8)
         self.assertEqual(self.trace.query("select 1", timeout_s=0, memory_mb=0)[0], (1,))
-        for wrong in ({"timeout_s": -1}, {"timeout_s": float("nan")}, {"memory_mb": -1}):
+        of_wrong_size: tuple[dict, ...] = ({"timeout_s": -1}, {"timeout_s": float("nan")}, {"memory_mb": -1})
+        for wrong in of_wrong_size:
             with self.assertRaises(ValueError):
                 self.trace.query("select 1", **wrong)
-        for wrong in ({"timeout_s": "1"}, {"memory_mb": 1.5}):
+        of_wrong_type: tuple[dict, ...] = ({"timeout_s": "1"}, {"memory_mb": 1.5})
+        for wrong in of_wrong_type:
             with self.assertRaises(TypeError):
                 self.trace.query("select 1", **wrong)
 
 
 class Interrupts(unittest.TestCase):
+    trace: "headroom.Trace"
+
     @classmethod
     def setUpClass(cls):
         cls.trace = headroom.load(support.RESNET)
@@ -240,7 +248,10 @@ class Threads(unittest.TestCase):
 
     def test_the_first_to_end_does_not_lift_the_bound_of_others(self):
         trace = headroom.load(support.RESNET)
-        sort = "select count(*) from (select a.id, b.args from host_events a, host_events b order by b.args, a.id limit 100000000)"
+        sort = (
+            "select count(*) from (select a.id, b.args from host_events a, host_events b "
+            "order by b.args, a.id limit 100000000)"
+        )
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             large = pool.submit(trace.query, sort, memory_mb=200)
             for _ in range(20):

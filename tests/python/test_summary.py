@@ -50,6 +50,8 @@ class SummaryWriter:
 
 
 class Summary(unittest.TestCase):
+    report: dict
+
     @classmethod
     def setUpClass(cls):
         cls.report = headroom.report(support.RESNET)
@@ -89,7 +91,8 @@ class Summary(unittest.TestCase):
 
     def test_calls_of_each_client(self):
         for step in (None, 100):
-            for client in (WandbRun(), Mlflow()):
+            clients: list = [WandbRun(), Mlflow()]
+            for client in clients:
                 logged = headroom.log_summary(self.report, client, step)
                 self.assertEqual(client.calls, [(logged, step)])
                 self.assertEqual(logged, headroom.summary(self.report))
@@ -119,3 +122,7 @@ class Summary(unittest.TestCase):
         self.assertFalse(
             any(name.startswith(("headroom_gpu_time", "headroom_step_gpu_busy", "headroom_mfu")) for name in got)
         )
+
+
+if __name__ == "__main__":
+    unittest.main()

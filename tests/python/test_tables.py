@@ -10,12 +10,16 @@ import re
 import subprocess
 import sys
 import unittest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import headroom
 import support
 import table_stub
+
+if TYPE_CHECKING:
+    from headroom._table_columns import GpuTasks
 
 try:
     import pandas
@@ -49,7 +53,7 @@ class AsSql(unittest.TestCase):
                     self.assertEqual(got, [row[at] for row in rows])
                     self.assertEqual(table.columns[column].nullable or None not in got, True)
             ids = sql(path, f"select id from {name} order by id")[1]
-            self.assertEqual(table.id.tolist(), [row[0] for row in ids])
+            self.assertEqual(table["id"].tolist(), [row[0] for row in ids])
 
     def test_of_a_gpu_bound_job(self):
         self.check(support.RESNET)
@@ -72,6 +76,8 @@ class AsSql(unittest.TestCase):
 
 
 class NoCopies(unittest.TestCase):
+    trace: "headroom.Trace"
+
     @classmethod
     def setUpClass(cls):
         cls.trace = headroom.load(support.RESNET)
@@ -144,6 +150,9 @@ class NoCopies(unittest.TestCase):
 
 
 class Values(unittest.TestCase):
+    trace: "headroom.Trace"
+    tasks: "GpuTasks"
+
     @classmethod
     def setUpClass(cls):
         cls.trace = headroom.load(support.RESNET)
@@ -224,11 +233,11 @@ class Values(unittest.TestCase):
 
     def test_names_that_are_not_there(self):
         with self.assertRaisesRegex(AttributeError, "duration_ns"):
-            self.tasks.dur
+            self.tasks.dur  # type: ignore[attr-defined]
         with self.assertRaisesRegex(KeyError, "gpu_tasks"):
             self.trace.tables["kernel"]
         with self.assertRaisesRegex(AttributeError, "gpu_tasks"):
-            self.trace.tables.kernel
+            self.trace.tables.kernel  # type: ignore[attr-defined]
 
     def test_completion_and_what_is_shown(self):
         self.assertLessEqual({"gpu_tasks", "host_events", "step_times"}, set(dir(self.trace.tables)))

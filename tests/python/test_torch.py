@@ -1,8 +1,6 @@
 """profile_loop() and attach(): what was done is what is recorded, and nothing stays behind. Needs PyTorch."""
 import copy
 import pickle
-import sys
-import types
 import unittest
 import unittest.mock
 
@@ -318,7 +316,7 @@ class NothingStaysBehind(unittest.TestCase):
             torch.manual_seed(1)
             model, optimizer = model_and_optimizer()
             scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
-            for batch in loop(batches(5), model, optimizer):
+            for batch in loop(batches(5), model, optimizer):  # type: ignore[operator]
                 train(model, optimizer, batch)
                 scheduler.step()
             results.append([p.detach().clone() for p in model.parameters()])
@@ -390,7 +388,7 @@ class NothingStaysBehind(unittest.TestCase):
         self.assertEqual(headroom.stats("STEP").count, before + 3)
 
     def test_the_input_wait_as_the_gpu_felt_it(self):
-        cuda = {
+        cuda: dict = {
             "is_available": lambda: True,
             "Event": Event,
             "is_current_stream_capturing": lambda: False,

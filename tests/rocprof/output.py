@@ -150,7 +150,7 @@ def kinds_of(jobs, form):
     """The names of kinds and operations, with their numbers. The published order begins with NONE; so do operations of
     some kinds.
     """
-    names = {
+    names: dict[str, list[str]] = {
         "NONE": [],
         "HSA_CORE_API": [],
         "HIP_RUNTIME_API": [],
@@ -201,9 +201,11 @@ def process_of(job, jobs, form):
             end_timestamp=row["end"],
         )
 
-    handle = lambda agent: dict(handle=job.handle(agent))
+    def handle(agent):
+        return dict(handle=job.handle(agent))
+
     symbols = list(dict.fromkeys(row["name"] for row in job.kernels))
-    lists = {
+    lists: dict[str, list] = {
         form["lists"][0]: [],
         "hip_api": [],
         "hsa_api": [],
@@ -216,7 +218,10 @@ def process_of(job, jobs, form):
         "rocdecode_api": [],
     }
     for dispatch, row in enumerate(job.kernels):
-        axes = lambda values: dict(zip("xyz", values))
+
+        def axes(values):
+            return dict(zip("xyz", values))
+
         info = dict(
             size=72,
             agent_id=handle(row["agent"]),
@@ -434,7 +439,9 @@ def write_pftrace(path, job, form="6.4"):
     def common(row):
         return dict(corr_id=row["correlation"], **({"ancestor_id": row["correlation"]} if form["ancestors"] else {}))
 
-    type_of = lambda agent: "(GPU)" if job.agents[agent] == GPU else "(CPU)"
+    def type_of(agent):
+        return "(GPU)" if job.agents[agent] == GPU else "(CPU)"
+
     for kind in (
         "HSA_CORE_API",
         "HIP_RUNTIME_API",
@@ -483,7 +490,10 @@ def write_pftrace(path, job, form="6.4"):
             "agent": f"COMPUTE AGENT [{row['agent']}] STREAM [{row['stream']}] (GPU)",
             "stream": f"STREAM [{row['stream']}]",
         }[form["tracks"]]
-        volume = lambda values: values[0] * values[1] * values[2]
+
+        def volume(values):
+            return values[0] * values[1] * values[2]
+
         trace.slice(
             "kernel_dispatch",
             f"{row['name']} [clone .kd]",
@@ -660,7 +670,10 @@ def main():
     options = parser.parse_args()
     with gzip.open(options.trace) if options.trace.suffix == ".gz" else options.trace.open("rb") as file:
         job = from_kineto(json.load(file), options.copies)
-    (write_pftrace if options.out.suffix == ".pftrace" else write_json)(options.out, job, form=options.form)
+    if options.out.suffix == ".pftrace":
+        write_pftrace(options.out, job, form=options.form)
+    else:
+        write_json(options.out, job, form=options.form)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,20 @@ without this one runs as ever. Nothing here may reach the program: whatever goes
 """
 import sys
 
+MYPY = False  # True to mypy. Annotations are in quotes: importing `typing` would slow every start of Python down.
+if MYPY:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Optional, Sequence
 
-def _run_next():
+
+def _run_next() -> None:
     """Runs the sitecustomize that this one hides."""
     import importlib.machinery
     import os
-    from importlib._bootstrap import module_from_spec  # importlib.util has it, too, at 2 ms of other imports.
+
+    # importlib.util has it, too, at 2 ms of other imports.
+    from importlib._bootstrap import module_from_spec  # type: ignore[import]
 
     here = os.path.dirname(os.path.abspath(__file__))
     others = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
@@ -24,7 +32,7 @@ def _run_next():
     spec.loader.exec_module(module)
 
 
-def _time_torch(torch):
+def _time_torch(torch: "ModuleType") -> None:
     from headroom import _patches
 
     _patches.inject(torch)
@@ -34,7 +42,9 @@ class _OwnPackage:
     """The last of the finders: gives the package that this file is part of, where no other has one named so."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(
+        name: str, path: "Optional[Sequence[str]]" = None, target: "Optional[ModuleType]" = None
+    ) -> "Optional[ModuleSpec]":
         if name != "headroom":
             return None
         import os
@@ -47,10 +57,12 @@ class _OwnPackage:
 class _AfterTorch:
     """A finder that finds nothing itself: it lets the others find torch, and is called when torch has been imported."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.asked = False
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: "Optional[Sequence[str]]" = None, target: "Optional[ModuleType]" = None
+    ) -> "Optional[ModuleSpec]":
         if name != "torch" or self.asked:
             return None
         import importlib.util
@@ -64,7 +76,7 @@ class _AfterTorch:
             return spec
         execute = spec.loader.exec_module
 
-        def exec_module(module):
+        def exec_module(module: "ModuleType") -> None:
             execute(module)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
@@ -73,18 +85,18 @@ class _AfterTorch:
             except Exception as error:  # Not the program's concern.
                 _report(error)
 
-        spec.loader.exec_module = exec_module
+        spec.loader.exec_module = exec_module  # type: ignore[assignment]
         return spec
 
 
-def _report(error):
+def _report(error: Exception) -> None:
     try:
         print(f"headroom: the Python loop is not timed ({type(error).__name__}: {error})", file=sys.stderr)
     except Exception:
         pass
 
 
-def _start():
+def _start() -> None:
     import os
 
     if not os.environ.get("HEADROOM_SOCKET"):
