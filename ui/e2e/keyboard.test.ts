@@ -1,5 +1,6 @@
-// Without a mouse: the controls of every view are reached in the order of the page, one sees where one is, and a view that is opened
-// begins at its top. What one does with them is tried on some; the timeline's keys are in timeline.test.ts.
+// Without a mouse: the controls of every view are reached in the order of the page, one sees where one is, and a view
+// that is opened begins at its top. What one does with them is tried on some; the timeline's keys are in
+// timeline.test.ts.
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startUi, type Ui } from "./support/program";
@@ -93,7 +94,10 @@ test("Tab reaches every control of every view", async () => {
   await visit.close();
 });
 
-/** The first controls that can be used, by numbers that they are given here. One of a group of radio buttons stands for all. */
+/**
+ * The first controls that can be used, by numbers that they are given here. One of a group of radio buttons stands for
+ * all.
+ */
 function controls(page: Page): Promise<string[]> {
   return page.evaluate((most) => {
     const all = [

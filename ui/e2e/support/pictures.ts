@@ -1,4 +1,5 @@
-// The pictures of the page that docs/images/ keeps, and how each is made: the same wherever it is made, as far as fonts are.
+// The pictures of the page that docs/images/ keeps, and how each is made: the same wherever it is made, as far as fonts
+// are.
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { ROOT, startUi, type Ui } from "./program";

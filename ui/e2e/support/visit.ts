@@ -19,7 +19,10 @@ export function launch(environment: Record<string, string> = {}): Promise<Browse
 
 /** One visitor with cookies of its own. */
 export class Visit {
-  /** What a user would find in the console: errors, what the content policy refused, requests that went elsewhere or failed. */
+  /**
+   * What a user would find in the console: errors, what the content policy refused, requests that went elsewhere or
+   * failed.
+   */
   readonly faults: string[] = [];
   /** Addresses that were asked for. */
   readonly requests: string[] = [];
@@ -49,7 +52,9 @@ export class Visit {
     return this.page.context().close();
   }
 
-  /** Waits until the report is there, nothing is asked any more, and nothing waits for an answer to what will be asked. */
+  /**
+   * Waits until the report is there, nothing is asked any more, and nothing waits for an answer to what will be asked.
+   */
   async settle(): Promise<void> {
     await this.page.waitForFunction(() => {
       const text = document.querySelector("main")?.textContent?.trim() ?? "";

@@ -1,7 +1,7 @@
 // Questions that follow each other faster than they are answered, as when a slider is dragged.
 
-/** Asks one question at a time; of those that come meanwhile, the last alone is asked, so that nothing that nobody waits for
- * stands in its way. `told` gets every answer that is made. */
+/** Asks one question at a time; of those that come meanwhile, the last alone is asked, so that nothing that nobody
+ * waits for stands in its way. `told` gets every answer that is made. */
 export class Latest<Question, Answer> {
   private busy = false;
   private next: { question: Question } | null = null;

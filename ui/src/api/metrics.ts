@@ -1,4 +1,5 @@
-// What the page uses of headroom.metrics/1 (docs/schema/metrics-1.json). Times are from the first event; null: not known.
+// What the page uses of headroom.metrics/1 (docs/schema/metrics-1.json). Times are from the first event; null: not
+// known.
 
 /** Of the samples in one of `buckets` equal parts of the recording: which part, the least, the mean, the most. */
 export type CurvePoint = [bucket: number, least: number, mean: number, most: number];

@@ -19,8 +19,8 @@ const isSame = (a: KnownState, b: KnownState) =>
 
 const isOlder = (a: KnownState, b: KnownState) => (a.generation ?? 0) < (b.generation ?? 0);
 
-/** Whether the traces were written anew, asked while somebody looks, and whenever `look` is called. A page that is a file never
- * changes. */
+/** Whether the traces were written anew, asked while somebody looks, and whenever `look` is called. A page that is a
+ * file never changes. */
 export function useStateOfFiles(): KnownState & { look: () => void } {
   const [state, setState] = useState<KnownState>({
     generation: embeddedAnswers() === null ? null : 0,

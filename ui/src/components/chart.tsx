@@ -224,7 +224,9 @@ function optionsOf(
   };
 }
 
-/** The point that the pointer is on; else, where the chart has lines alone, what all of them have at the pointer's x. */
+/**
+ * The point that the pointer is on; else, where the chart has lines alone, what all of them have at the pointer's x.
+ */
 function tipOf(
   plot: uPlot,
   props: ChartProps,

@@ -50,8 +50,8 @@ function Crumbs({ root, path, onZoom }: { root: TreeNode; path: string[]; onZoom
   );
 }
 
-/** A tree by size, as an icicle (parents above their parts) or a tree map (parts inside their parents). A click goes in; the path above
- * the map, Escape or a click on the outermost part goes out. */
+/** A tree by size, as an icicle (parents above their parts) or a tree map (parts inside their parents). A click goes
+ * in; the path above the map, Escape or a click on the outermost part goes out. */
 export function NodeMap({
   label,
   root,
@@ -103,7 +103,7 @@ export function NodeMap({
         <svg
           width={width}
           height={height}
-          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the tree is drawn, so its element is an <svg>
+          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the tree is drawn, its element is an <svg>
           role="tree"
           aria-label={`${label}. Arrow keys move, Enter goes in, Escape out.`}
           onKeyDown={onKeyDown}

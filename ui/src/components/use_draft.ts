@@ -2,8 +2,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 const SETTLED_MS = 300;
 
-/** What is being set, ahead of the address: a slider moves faster than a browser takes addresses, and each would be a step back in
- * its history. What moves is committed once it stays, all else at once; an address that comes from elsewhere wins. */
+/** What is being set, ahead of the address: a slider moves faster than a browser takes addresses, and each would be a
+ * step back in its history. What moves is committed once it stays, all else at once; an address that comes from
+ * elsewhere wins. */
 export function useDraft(
   text: string,
   commit: (text: string) => void,

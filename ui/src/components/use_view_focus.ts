@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** Who opens another view begins at its top and at its heading, or, where it has none yet, at all of it. The first view is as the
- * browser leaves it, and so is one whose question alone changes. */
+/** Who opens another view begins at its top and at its heading, or, where it has none yet, at all of it. The first view
+ * is as the browser leaves it, and so is one whose question alone changes. */
 export function useViewFocus(view: string): void {
   const shown = useRef(view);
   useEffect(() => {

@@ -4,8 +4,8 @@
 export const quoted = (word: string): string =>
   /^[\w./:=,%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Where an answer advises a flag ("... with --from NAME"), which a page cannot take: the command that takes it; null: it
- * advises none.
+/** Where an answer advises a flag ("... with --from NAME"), which a page cannot take: the command that takes it; null:
+ * it advises none.
  *
  * @param command  as "headroom predict" */
 export function commandAdvised(command: string, trace: string, advice: string): string | null {

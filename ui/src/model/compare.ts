@@ -44,7 +44,10 @@ export function partDifferences(before: ComparedReport, after: ComparedReport): 
 export const hasSteps = (before: ComparedReport, after: ComparedReport): boolean =>
   before.steps.count > 0 && after.steps.count > 0;
 
-/** By name: the trace's total, which counts what is between steps, too, over steps and ranks; or the mean share of the ranks. */
+/**
+ * By name: the trace's total, which counts what is between steps, too, over steps and ranks; or the mean share of the
+ * ranks.
+ */
 function valuesOf(report: ComparedReport, rows: TimeRow[], ofStep: boolean): Map<string, number> {
   const values = new Map<string, number>();
   const ranks = Math.max(1, new Set(rows.map((row) => row.rank)).size);

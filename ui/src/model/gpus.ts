@@ -99,7 +99,9 @@ export function doubtsOf(rows: GpuRow[]): { why: string; gpus: string[] }[] {
   return [...gpus].map(([why, names]) => ({ why, gpus: names }));
 }
 
-/** Best by a key among those that the job is not known to be too large for; nothing to tell apart from nothing known. */
+/**
+ * Best by a key among those that the job is not known to be too large for; nothing to tell apart from nothing known.
+ */
 export function bestOf(rows: GpuRow[], value: (row: GpuRow) => number | null): GpuRow | null {
   let best: GpuRow | null = null;
   for (const row of rows) {

@@ -1,4 +1,5 @@
-// Between which values a scenario's key is usually looked at. The engine takes others, too: they are written beside the slider.
+// Between which values a scenario's key is usually looked at. The engine takes others, too: they are written beside the
+// slider.
 import type { ScenarioKey } from "../api/types";
 import type { Range } from "./slider";
 

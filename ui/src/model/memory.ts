@@ -1,5 +1,5 @@
-// What is known of a job's memory: what it is for, when it was held and by whom, how it grows with the batch, and who moves
-// how much of it.
+// What is known of a job's memory: what it is for, when it was held and by whom, how it grows with the batch, and who
+// moves how much of it.
 import type { StepMemory } from "../api/forecasts";
 import type { AttributedRow, KernelRow, MemoryKind, MemoryUse } from "../api/report_tables";
 import type { Report } from "../api/types";

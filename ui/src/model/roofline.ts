@@ -78,7 +78,10 @@ const BOUNDS: [string | null, string, string][] = [
   [null, "bound not told", "--dim"],
 ];
 
-/** The slanted roof up to the highest flat one, the flat ones from where they begin to bind, the operators, and the picked one again. */
+/**
+ * The slanted roof up to the highest flat one, the flat ones from where they begin to bind, the operators, and the
+ * picked one again.
+ */
 export function rooflineSeries(
   placed: Placed[],
   efficiency: EfficiencyFigures,

@@ -47,8 +47,8 @@ export function bySavings(catalogue: Scenario[], savesMs: (name: string) => numb
   return [...catalogue].sort((a, b) => (worth(a) === worth(b) ? 0 : worth(b) - worth(a)));
 }
 
-/** The other way; what the catalogue does not have is left out. Values of regular expressions may hold any character but the
- * separators, which is all that the page itself writes. */
+/** The other way; what the catalogue does not have is left out. Values of regular expressions may hold any character
+ * but the separators, which is all that the page itself writes. */
 export function choiceOf(text: string, catalogue: Scenario[]): Choice {
   const choice: Choice = {};
   for (const call of text.split("+")) {

@@ -19,7 +19,10 @@ export function positionOf(value: number, range: Range): number {
   return Math.round(POSITIONS * Math.min(1, Math.max(0, share)));
 }
 
-/** Two digits, that no number looks surer than a hand on a slider is; the ends are exact, and whole numbers below 100 are. */
+/**
+ * Two digits, that no number looks surer than a hand on a slider is; the ends are exact, and whole numbers below 100
+ * are.
+ */
 export function valueAt(position: number, range: Range): number {
   const { least, most, log, whole } = range;
   const share = position / POSITIONS;

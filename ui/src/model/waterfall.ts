@@ -1,4 +1,5 @@
-// What each part of a combination adds to it: its parts are asked for together up to each, in the order in which they apply.
+// What each part of a combination adds to it: its parts are asked for together up to each, in the order in which they
+// apply.
 import type { Forecast, Scenario } from "../api/types";
 import { type Choice, textOf } from "./scenario";
 

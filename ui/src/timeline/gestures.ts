@@ -16,7 +16,10 @@ export interface GestureHost {
 const CLICK_SLACK = 4;
 const ZOOM_PER_PIXEL = 1.0015;
 
-/** Returns what ends it. A drag pans, with Shift it selects; two fingers zoom; the wheel zooms with Ctrl and pans sideways. */
+/**
+ * Returns what ends it. A drag pans, with Shift it selects; two fingers zoom; the wheel zooms with Ctrl and pans
+ * sideways.
+ */
 export function listenToGestures(host: GestureHost): () => void {
   const { element } = host;
   const pressed = new Map<number, { x: number; y: number }>();

@@ -208,7 +208,8 @@ export function Pane(props: PaneProps) {
     [timeline, layout, palette, props.found, props.selected, props.links, props.range],
   );
 
-  // What is selected is in sight, however one came to it: unfolded first, where it must be. Once, so that its track can be folded.
+  // What is selected is in sight, however one came to it: unfolded first, where it must be. Once, so that its track can
+  // be folded.
   const shown = useRef<Selected | null>(null);
   useEffect(() => {
     const { selected } = props;
