@@ -12,7 +12,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(HEADROOM_UNITY)
     list(APPEND HEADROOM_WARNINGS $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
-else()
+elseif(NOT HEADROOM_UNITY)
+  # In a batch, Clang also warns of a local named like another file's helper.
   list(APPEND HEADROOM_WARNINGS -Wshadow)
 endif()
 
