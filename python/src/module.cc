@@ -282,9 +282,31 @@ void BindReplay(py::module_& module) {
       });
 }
 
+#define HEADROOM_PYBIND11_KNOWS_NUMPY_2 \
+  (PYBIND11_VERSION_MAJOR > 2 || (PYBIND11_VERSION_MAJOR == 2 && PYBIND11_VERSION_MINOR >= 12))
+
+/// Fails to import beside a NumPy that this pybind11 misreads: before 2.12 it takes NumPy 2's
+/// arrays for NumPy 1's, which gives wrong numbers and then a crash.
+void RefuseUnknownNumpy() {
+  if (HEADROOM_PYBIND11_KNOWS_NUMPY_2) return;
+  std::string version;
+  try {
+    version =
+        py::module_::import("importlib.metadata").attr("version")("numpy").cast<std::string>();
+  } catch (const py::error_already_set&) {
+    return;  // There is no numpy; the package says so when it needs it.
+  }
+  if (version.starts_with("0.") || version.starts_with("1.")) return;
+  throw py::import_error(
+      "headroom's engine was built with pybind11 " PYBIND11_TOSTRING(PYBIND11_VERSION_MAJOR) "." PYBIND11_TOSTRING(
+          PYBIND11_VERSION_MINOR) ", which misreads NumPy " +
+      version + ": pip install 'numpy<2', or build Headroom with pybind11 2.12 or later");
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_engine, module) {
+  RefuseUnknownNumpy();
   module.doc() = "The engine of Headroom; use the package headroom.";
   module.attr("__version__") = HEADROOM_VERSION;
   RegisterErrors(module);

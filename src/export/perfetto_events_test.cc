@@ -28,7 +28,7 @@ std::string PacketsOf(const TraceStore& store, std::int64_t* events = nullptr) {
 }
 
 std::unique_ptr<TraceStore> ReadBack(const TraceStore& store) {
-  MemorySource source(PacketsOf(store));
+  MemoryByteSource source(PacketsOf(store));
   auto back = std::make_unique<TraceStore>();
   const Status status = perfetto::Read(source, "memory", {}, *back);
   EXPECT_TRUE(status.ok()) << status.message();

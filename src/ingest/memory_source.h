@@ -10,10 +10,10 @@
 
 namespace headroom {
 
-class MemorySource final : public ByteSource {
+class MemoryByteSource final : public ByteSource {
  public:
   /// With `damage`, the end of the bytes is where a decompressor would have given up.
-  explicit MemorySource(std::string bytes, std::string damage = {})
+  explicit MemoryByteSource(std::string bytes, std::string damage = {})
       : bytes_(std::move(bytes)), damage_(std::move(damage)) {}
 
   Result<std::size_t> Read(std::span<char> out) override {

@@ -43,7 +43,7 @@ struct Outcome {
 
 Outcome Read(const std::string& text, std::size_t piece_bytes = 1 << 20, int threads = 1,
              std::int64_t max_event_bytes = 1 << 26) {
-  MemorySource source(text);
+  MemoryByteSource source(text);
   kineto::ReadOptions options;
   options.piece_bytes = piece_bytes;
   options.threads = threads;

@@ -29,7 +29,7 @@ constexpr std::size_t kSmallTrace = 100'000;
 
 std::unique_ptr<TraceStore> FastRead(const std::string& json, std::size_t piece_bytes,
                                      int threads) {
-  MemorySource source(json);
+  MemoryByteSource source(json);
   auto store = std::make_unique<TraceStore>();
   kineto::ReadOptions options;
   options.piece_bytes = piece_bytes;

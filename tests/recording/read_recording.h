@@ -16,7 +16,7 @@ namespace headroom::testing {
 inline std::unique_ptr<TraceStore> ReadRecording(const std::string& bytes,
                                                  std::size_t chunk_bytes = std::size_t{1} << 16,
                                                  int threads = 1) {
-  MemorySource source(bytes);
+  MemoryByteSource source(bytes);
   perfetto::ReadOptions options;
   options.chunk_bytes = chunk_bytes;
   options.threads = threads;

@@ -15,7 +15,7 @@ namespace {
 
 std::unique_ptr<TraceStore> ReadTrace(const std::string& bytes, std::size_t chunk_bytes,
                                       std::int64_t max_node_bytes) {
-  MemorySource source(bytes);
+  MemoryByteSource source(bytes);
   ReadOptions options;
   options.chunk_bytes = chunk_bytes;
   options.max_node_bytes = max_node_bytes;

@@ -110,7 +110,7 @@ std::string Converted(const std::vector<std::string>& nodes) {
 std::unique_ptr<TraceStore> ReadBytes(std::string bytes, std::size_t chunk_bytes = 4096,
                                       std::int64_t max_node_bytes = 1 << 20) {
   EXPECT_TRUE(LooksLikeTrace(bytes));
-  MemorySource source(std::move(bytes));
+  MemoryByteSource source(std::move(bytes));
   ReadOptions options;
   options.chunk_bytes = chunk_bytes;
   options.max_node_bytes = max_node_bytes;

@@ -14,7 +14,7 @@ namespace {
 
 std::unique_ptr<TraceStore> ReadTrace(const std::string& text, std::size_t piece_bytes, int threads,
                                       std::int64_t max_event_bytes) {
-  MemorySource source(text);
+  MemoryByteSource source(text);
   ReadOptions options;
   options.piece_bytes = piece_bytes;
   options.threads = threads;

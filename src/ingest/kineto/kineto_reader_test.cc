@@ -21,7 +21,7 @@ namespace headroom::kineto {
 namespace kineto_reader_test {
 
 std::unique_ptr<TraceStore> Read(const std::string& text) {
-  MemorySource source(text);
+  MemoryByteSource source(text);
   auto store = std::make_unique<TraceStore>();
   const Status status = kineto::Read(source, "file", {}, *store);
   EXPECT_TRUE(status.ok()) << status.message();
@@ -687,7 +687,7 @@ TEST(KinetoReaderTest, MetadataThatCannotBeReadIsToldByItsKey) {
 }
 
 TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
-  MemorySource source(
+  MemoryByteSource source(
       R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1},{"ph")",
       "the gzip stream is cut");
   TraceStore store;
@@ -696,7 +696,7 @@ TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
   EXPECT_EQ(store.log.Count(ImportIssue::kCutCompression), 1);
   EXPECT_EQ(store.log.Count(ImportIssue::kTruncated), 1);
 
-  MemorySource refused(R"({"traceEv)", "the gzip stream is cut");
+  MemoryByteSource refused(R"({"traceEv)", "the gzip stream is cut");
   TraceStore nothing;
   const Status status = kineto::Read(refused, "file", {}, nothing);
   EXPECT_EQ(status.message(),
@@ -767,7 +767,7 @@ TEST(KinetoReaderTest, ARefusalEndsAllThreads) {
   std::string text = R"({"no_list": [{"a":1})";
   for (int i = 0; i < 10'000; ++i) text += R"(,{"a":1})";
   for (const int threads : {1, 2, 8}) {
-    MemorySource source(text + "]}");
+    MemoryByteSource source(text + "]}");
     TraceStore store;
     ReadOptions options;
     options.threads = threads;
@@ -779,7 +779,7 @@ TEST(KinetoReaderTest, ARefusalEndsAllThreads) {
 TEST(KinetoReaderTest, ProgressNeverGoesBack) {
   std::string text = "[";
   for (int i = 0; i < 1000; ++i) text += R"({"ph":"i","name":"a","pid":1,"tid":1,"ts":1},)";
-  MemorySource source(text + "]");
+  MemoryByteSource source(text + "]");
   TraceStore store;
   ReadOptions options;
   options.threads = 2;

@@ -14,7 +14,7 @@ namespace headroom::memory_snapshot {
 namespace {
 
 std::unique_ptr<TraceStore> ReadTrace(const std::string& bytes, std::size_t chunk_bytes) {
-  MemorySource source(bytes);
+  MemoryByteSource source(bytes);
   ReadOptions options;
   options.chunk_bytes = chunk_bytes;
   options.max_string_bytes = 64;

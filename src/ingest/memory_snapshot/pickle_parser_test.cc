@@ -45,7 +45,7 @@ struct Parsed {
 };
 
 Parsed Parse(const std::string& pickle, const PickleOptions& options = {}) {
-  MemorySource source(pickle);
+  MemoryByteSource source(pickle);
   PickleValues values;
   const Result<PickleResult> result = ParsePickle(source, options, values);
   EXPECT_TRUE(result.ok());

@@ -13,7 +13,7 @@ namespace headroom::rocprof {
 namespace {
 
 std::unique_ptr<TraceStore> ReadBytes(const std::string& bytes, std::size_t chunk_bytes) {
-  MemorySource source(bytes);
+  MemoryByteSource source(bytes);
   ReadOptions options;
   options.chunk_bytes = chunk_bytes;
   auto store = std::make_unique<TraceStore>();

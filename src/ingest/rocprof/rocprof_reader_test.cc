@@ -59,7 +59,7 @@ std::string Records(int first = 100) {
 
 std::unique_ptr<TraceStore> ReadText(std::string text, std::size_t chunk_bytes = 1 << 20,
                                      std::int64_t max_event_bytes = 1 << 20) {
-  MemorySource source(std::move(text));
+  MemoryByteSource source(std::move(text));
   ReadOptions options;
   options.chunk_bytes = chunk_bytes;
   options.max_event_bytes = max_event_bytes;

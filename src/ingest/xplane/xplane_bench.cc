@@ -107,7 +107,7 @@ void BM_ReadXPlane(benchmark::State& state) {
   writer.Bytes(SpaceField::kPlane, HostPlane(launches));
   std::int64_t events = 0;
   for (auto _ : state) {
-    MemorySource source(bytes);
+    MemoryByteSource source(bytes);
     TraceStore store;
     if (!Read(source, "bench", ReadOptions(), store).ok()) return state.SkipWithError("not read");
     const bool right = store.log.empty() && store.metadata.events == 4 * launches &&

@@ -89,7 +89,7 @@ std::string TextStat(std::int64_t id, std::int64_t reference) {
 }
 
 std::unique_ptr<TraceStore> ReadAll(const std::string& bytes, std::size_t chunk_bytes = 1 << 16) {
-  MemorySource source(bytes);
+  MemoryByteSource source(bytes);
   ReadOptions options;
   options.chunk_bytes = chunk_bytes;
   auto store = std::make_unique<TraceStore>();
