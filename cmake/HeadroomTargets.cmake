@@ -8,7 +8,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC's plain -Wshadow also warns of a scoped enumerator named like a global constant, which hides nothing;
   # GCC 12 sees overlapping copies in any "literal" + std::string (GCC bug 105651).
   list(APPEND HEADROOM_WARNINGS -Wshadow=local -Wno-restrict)
-  # What a class of one file has of that file's own, GCC takes for a header's where files are compiled together.
+  # In a batch, GCC takes a class of one file that has members of that file's own types for a header's.
   if(HEADROOM_UNITY)
     list(APPEND HEADROOM_WARNINGS $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
@@ -64,8 +64,8 @@ endfunction()
 # library alone; under a sanitizer, no benchmark. ctest knows NAME_test by the label `unit`.
 #
 #   BATCH N        compiles N files together (8), if HEADROOM_UNITY is on; 1: file by file
-#   FOREIGN_BYTES  the code reads what others wrote: files, messages, requests. The gate tests it under sanitizers
-#                  (target `foreign_bytes_tests`, label `foreign_bytes`)
+#   FOREIGN_BYTES  the code parses untrusted input: traces, requests, messages. The gate tests it under sanitizers
+#                  (target `foreign_bytes_tests`, label `foreign_bytes`); tools/test --full tests all
 #   TEXT_ONLY      the code writes text: headroom_compile_quickly()
 function(headroom_library name)
   cmake_parse_arguments(ARG "FOREIGN_BYTES;TEXT_ONLY" "BATCH" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
@@ -89,7 +89,6 @@ function(headroom_library name)
     if(ARG_FOREIGN_BYTES)
       headroom_foreign_bytes_test(${name}_test)
     endif()
-    set_property(GLOBAL APPEND PROPERTY HEADROOM_UNIT_TESTS ${name}_test)
   endif()
   if(ARG_BENCHES AND BUILD_TESTING AND NOT HEADROOM_SANITIZE)
     add_executable(${name}_bench ${ARG_BENCHES})
@@ -107,27 +106,4 @@ function(headroom_library name)
       add_dependencies(fuzzers ${fuzzer})
     endforeach()
   endif()
-endfunction()
-
-# headroom_targets_without_unit_tests(NAME)
-#
-# Makes the target NAME: all that is built by default below the top folder, but for the unit tests of headroom_library().
-function(headroom_targets_without_unit_tests name)
-  get_property(unit_tests GLOBAL PROPERTY HEADROOM_UNIT_TESTS)
-  set(folders ${PROJECT_SOURCE_DIR})
-  set(found "")
-  while(folders)
-    list(POP_FRONT folders folder)
-    get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
-    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
-    list(APPEND folders ${below})
-    foreach(target IN LISTS targets)
-      get_target_property(left_out ${target} EXCLUDE_FROM_ALL)
-      if(NOT left_out AND NOT target IN_LIST unit_tests)
-        list(APPEND found ${target})
-      endif()
-    endforeach()
-  endwhile()
-  add_custom_target(${name})
-  add_dependencies(${name} ${found})
 endfunction()

@@ -1,8 +1,7 @@
 // The commands of a program and their flags. What is declared here makes the parser, the help, the
 // completions and the manual pages.
 //
-// CLI11 parses. Only command.cc includes it: each file that does takes ten seconds longer to
-// compile.
+// CLI11 parses. In src/, only command.cc includes it: each file that does takes ten seconds more.
 #pragma once
 
 #include <functional>
