@@ -5,13 +5,15 @@ Written from the public et_def.proto, not from the writer in src/export. REQUIRE
 import dataclasses
 import heapq
 import struct
+import typing
 
 COMP, COLL = 4, 7
 METADATA = 1
-ATTRIBUTE_VALUES = {4: "reals", 7: "int", 9: "int", 10: "ints", 13: "uint", 27: "bool", 29: "text", 30: "texts"}
 
 
 def varint(data, at):
+    if data[at] < 128:  # Most are.
+        return data[at], at + 1
     value = shift = 0
     while True:
         byte = data[at]
@@ -62,23 +64,30 @@ def varints(packed):
         yield value
 
 
+def elements(message):
+    return (element for _, element in fields(message))
+
+
+# By the number of the field that holds the value.
+ATTRIBUTE_VALUES: dict[int, typing.Callable] = {
+    4: lambda content: list(elements(content)),
+    7: signed,
+    9: signed,
+    10: lambda content: [signed(i) for packed in elements(content) for i in varints(packed)],
+    13: lambda content: content,
+    27: bool,
+    29: bytes.decode,
+    30: lambda content: [text.decode() for text in elements(content)],
+}
+
+
 def attribute(message):
     name, value = "", None
     for number, content in fields(message):
         if number == 1:
             name = content.decode()
-            continue
-        kind = ATTRIBUTE_VALUES[number]
-        elements = [element for _, element in fields(content)] if kind in ("ints", "reals", "texts") else None
-        value = {
-            "int": lambda: signed(content),
-            "uint": lambda: content,
-            "bool": lambda: bool(content),
-            "text": lambda: content.decode(),
-            "ints": lambda: [signed(i) for packed in elements for i in varints(packed)],
-            "reals": lambda: elements,
-            "texts": lambda: [text.decode() for text in elements],
-        }[kind]()
+        else:
+            value = ATTRIBUTE_VALUES[number](content)
     return name, value
 
 

@@ -1,5 +1,4 @@
 """Programs whose loader the tests of `headroom data` describe, recorded."""
-import subprocess
 import textwrap
 
 from integration import support
@@ -79,7 +78,7 @@ class WithPyTorch(support.ProgramTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+        if not support.has_module(PYTHON, "torch"):
             raise support.unittest.SkipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
 
 
@@ -101,6 +100,13 @@ class Recorded(WithPyTorch):
         report = outcome.json()
         self.assertEqual(support.data_violations(report), [])
         return report
+
+    def assert_timed_around(self, recorded_ms, stopwatch_ms, calls, name):
+        """A recorded time begins before the program's own stopwatch and ends after it. On a busy machine another
+        program may run between the two; with --full the machine is idle."""
+        self.assertGreaterEqual(recorded_ms, 0.999 * stopwatch_ms, name)
+        share, per_call_ms = (1.05, 0.1) if support.FULL else (1.3, 0.5)
+        self.assertLess(recorded_ms, share * stopwatch_ms + per_call_ms * calls, name)
 
     def probe(self, main, setup="", samples=2400):
         program = self.write(

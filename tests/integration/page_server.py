@@ -50,6 +50,6 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(10)
+        code = self.process.wait(60)
         self.process.stdout.close()
         return code

@@ -1,5 +1,4 @@
 """Ranks of a job, made of one rank's real trace: clocks of their own, and one that comes late."""
-import copy
 import gzip
 import json
 
@@ -39,26 +38,35 @@ def lost_us(trace, late_us):
 
 
 def make_rank(trace, rank, world, offset_us=0.0, drift=0.0, late_us=0.0, late_in=lambda index: True):
-    """A copy as rank `rank` of `world` saw it: all stamps on a clock that is ahead by `offset_us` and runs faster by
-    `drift`; its kernels of collectives begin `late_us` later (and end with all others') where `late_in(index)`."""
-    made = copy.deepcopy(trace)
-    made["distributedInfo"] = {**made.get("distributedInfo", {}), "rank": rank, "world_size": world}
+    """The trace as rank `rank` of `world` saw it: all stamps on a clock that is ahead by `offset_us` and runs faster by
+    `drift`; its kernels of collectives begin `late_us` later (and end with all others') where `late_in(index)`.
+
+    Events are copies. Their args are shared with `trace`, except those of collectives.
+    """
+    events = [{**event} for event in trace["traceEvents"]]
+    info = {**trace.get("distributedInfo", {}), "rank": rank, "world_size": world}
+    made = {**trace, "distributedInfo": info, "traceEvents": events}
     for index, event in enumerate(collectives(made)):
+        event["args"] = {**event.get("args", {})}
         if late_us and late_in(index):
             late = min(late_us, 0.9 * event["dur"])
-            event["ts"] += late
+            event["ts"] = round(event["ts"] + late, 3)
             event["dur"] -= late
-    first = min(e["ts"] for e in made["traceEvents"] if "ts" in e)
-    for event in made["traceEvents"]:
-        if "ts" in event:
-            event["ts"] = round(first + (event["ts"] - first) * (1 + drift) + offset_us, 3)
-        args = event.get("args", {})
-        if "Group size" in args:
-            args["Group size"] = world
+    if offset_us or drift:
+        first = min(e["ts"] for e in events if "ts" in e)
+        for event in events:
+            if "ts" in event:
+                event["ts"] = round(first + (event["ts"] - first) * (1 + drift) + offset_us, 3)
+    for event in events:
+        if "Group size" in event.get("args", {}):
+            event["args"] = {**event["args"], "Group size": world}
     return made
 
 
+def packed(trace):
+    return gzip.compress(json.dumps(trace).encode(), compresslevel=1)
+
+
 def write(trace, path):
-    with gzip.open(path, "wt", compresslevel=1) as file:
-        json.dump(trace, file)
+    path.write_bytes(packed(trace))
     return path

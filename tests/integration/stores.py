@@ -2,6 +2,7 @@
 import csv
 import json
 import re
+import shutil
 import sys
 
 from integration import support
@@ -20,19 +21,43 @@ REFERENCES = {
 }
 
 
-def tables(trace, folder):
-    """{table: [row]}, with what refers to a row replaced by what that row says. Fails where the program does."""
+def write(trace, folder):
+    """Writes a CSV file a table. Fails where the program does."""
     outcome = support.headroom("export", trace, "--to", "csv", "-o", folder, "-q")
     if outcome.code != 0:
         raise AssertionError(str(outcome))
-    read = {}
+
+
+def read(folder):
+    """{table: [row]}, with what refers to a row replaced by what that row says."""
+    rows = {}
     for path in sorted(folder.iterdir()):
         with open(path, newline="", encoding="utf-8") as file:
-            read[path.stem] = list(csv.DictReader(file))
-    return {name: sorted(resolved(read, name, row) for row in rows) for name, rows in read.items()}
+            rows[path.stem] = list(csv.DictReader(file))
+    referred = {}
+    return {name: sorted(resolved(rows, referred, name, row) for row in rows[name]) for name in rows}
 
 
-def resolved(read, table, row, depth=0):
+def tables(trace, folder):
+    write(trace, folder)
+    return read(folder)
+
+
+def compare(one, other, folder):
+    """Sentences that say where the tables of two traces differ; [] where they are equal. Files with the same bytes are
+    not read."""
+    folders = folder / "tables-of-one", folder / "tables-of-other"
+    for trace, tables_of_it in zip((one, other), folders):
+        write(trace, tables_of_it)
+    contents = [{path.name: path.read_bytes() for path in tables_of_it.iterdir()} for tables_of_it in folders]
+    found = [] if contents[0] == contents[1] else differences(*map(read, folders))
+    for tables_of_it in folders:
+        shutil.rmtree(tables_of_it)
+    return found
+
+
+def resolved(rows, referred, table, row, depth=0):
+    """`referred`: texts of rows that others refer to, by table and number."""
     values = []
     for column, text in row.items():
         target = REFERENCES.get(column)
@@ -41,7 +66,10 @@ def resolved(read, table, row, depth=0):
         if column == "id":
             continue
         if target and text and (depth < 1 or target not in ("host_events", "gpu_tasks")):
-            text = repr(resolved(read, target, read[target][int(text)], depth + 1))
+            key = target, text
+            if key not in referred:
+                referred[key] = repr(resolved(rows, referred, target, rows[target][int(text)], depth + 1))
+            text = referred[key]
         elif text and target in ("host_events", "gpu_tasks"):
             continue  # Of a call that launched a task, its own parent is compared in its own row.
         elif column == "args" and text:

@@ -86,26 +86,52 @@ def _no_constant(name):
 
 
 @functools.cache
+def has_module(python, module):
+    """Whether a Python finds a module. Does not import it, which takes seconds for PyTorch."""
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
+
+
+@functools.cache
 def sanitized():
     """Whether the program carries a sanitizer, which needs address space and time of its own."""
     data = BINARY.read_bytes()
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
-def headroom(*args, cwd=None, seconds=60, address_space=None, environment=None, launcher=()):
-    """Runs the program, without what it may have learned on this machine. `address_space`: bytes it may map (not under
-    a sanitizer). `launcher`: command that starts it, with its flags."""
-    return run([*launcher, BINARY, *args], cwd, seconds, address_space, environment)
+def headroom(*args, cwd=None, seconds=60, processor_s=None, address_space=None, environment=None, launcher=()):
+    """Runs the program, without what it may have learned on this machine.
+
+    seconds        Only a program that hangs takes as long, however busy the machine is.
+    processor_s    It is killed when its threads have used that much of a processor (10 times as much with a sanitizer).
+    address_space  Bytes it may map (not with a sanitizer).
+    launcher       Command that starts it, with its flags.
+    """
+    return run([*launcher, BINARY, *args], cwd, seconds, address_space, environment, processor_s)
 
 
-def run(command, cwd=None, seconds=60, address_space=None, environment=None):
+@functools.cache
+def answer(*args, **environment):
+    """The outcome of headroom(*args), which runs once in this process. Requires that the command only reads, and only
+    files that no test changes."""
+    return headroom(*args, environment=environment)
+
+
+def run(command, cwd=None, seconds=60, address_space=None, environment=None, processor_s=None):
     """Runs a command, as headroom() does."""
     command = [str(part) for part in command]
-    limit = None
+    limits = {}
     if address_space and not sanitized():
-        limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (address_space, address_space))
+        limits[resource.RLIMIT_AS] = address_space
+    if processor_s:
+        limits[resource.RLIMIT_CPU] = processor_s * (10 if sanitized() else 1)
     if sanitized():
         seconds *= 10
+
+    def set_limits():
+        for what, limit in limits.items():
+            resource.setrlimit(what, (limit, limit))
+
     began = time.monotonic()
     try:
         done = subprocess.run(
@@ -114,7 +140,7 @@ def run(command, cwd=None, seconds=60, address_space=None, environment=None):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=seconds,
-            preexec_fn=limit,
+            preexec_fn=set_limits if limits else None,
             env={**os.environ, "XDG_STATE_HOME": "/nonexistent", **(environment or {})},
         )
     except subprocess.TimeoutExpired as e:

@@ -13,13 +13,15 @@ SAMPLE = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
 class Calibrate(loading.WithPyTorch):
     def test_what_is_measured_is_found_by_later_runs(self):
         state = {"XDG_STATE_HOME": str(self.scratch)}
-        for seconds in (1, 2, 4):  # A busy machine gives no answer, and says to measure longer.
+        for seconds in (1, 2, 4, 8):  # A busy machine gives no answer, and says to measure longer.
             outcome = support.headroom(
                 "calibrate", "--host", "--python", loading.PYTHON, "--seconds", seconds, environment=state
             )
             if outcome.code != 4:
                 break
             self.assertIn("cannot be told from noise", outcome.message)
+        else:
+            self.skipTest("the machine is too busy to measure on")
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("a recorded operator", outcome.text)
         file = self.scratch / "headroom/calibration.toml"
@@ -127,7 +129,7 @@ with open(sys.argv[1], "w") as out:
 
 class CalibrateGpu(support.ProgramTest):
     def test_operators_are_timed_and_the_table_is_one_that_predict_takes(self):
-        if subprocess.run([loading.PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+        if not support.has_module(loading.PYTHON, "torch"):
             raise support.unittest.SkipTest(f"{loading.PYTHON} has no PyTorch; tools/setup installs it")
         program = self.write("measure.py", MEASURE.format(folder=str(support.ROOT / "python")))
         python = self.write("python", f'#!/bin/sh\necho a remark\nexec {loading.PYTHON} {program} "$2"\n')

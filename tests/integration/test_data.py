@@ -3,13 +3,13 @@ import json
 
 from integration import loading, support
 
-# tests/run: no other tests meanwhile.
-RUNS_ALONE = True
+# tests/run: no other tests meanwhile. Only --full compares times closely.
+RUNS_ALONE = support.FULL
 
 
 class Data(loading.Recorded):
     def test_stages_agree_with_stopwatches_of_the_program(self):
-        for workers in (0, 1, 2, 4):
+        for workers in (0, 1, 2, 4) if support.FULL else (0, 2):
             with self.subTest(workers=workers):
                 outcome = self.record(
                     f"""
@@ -21,7 +21,7 @@ class Data(loading.Recorded):
                 stages = {row["name"]: row for row in report["stages"] if row["kind"] == "stage"}
                 for name, seconds in json.loads(outcome.text).items():
                     self.assertEqual(stages[name]["count"], 160)
-                    self.assertAlmostEqual(stages[name]["own_ms"] / (1e3 * seconds), 1, delta=0.05, msg=name)
+                    self.assert_timed_around(stages[name]["own_ms"], 1e3 * seconds, 160, name)
                 self.assertAlmostEqual(sum(row["share_pct"] for row in report["stages"]), 100, delta=0.1)
                 loader = report["loaders"][0]
                 self.assertEqual((loader["workers"], loader["batch_size"], loader["dataset_size"]), (workers, 8, 160))
@@ -37,7 +37,10 @@ class Data(loading.Recorded):
                     f"train(torch.utils.data.DataLoader(Images(160, Compose([{stages}])), batch_size=8, num_workers=1))"
                 )
                 report = self.data()
-                self.assertEqual(report["bound"], bound, report["batch"])
+                batch = report["batch"]
+                # "cores": other programs took them.
+                self.assertIn(report["bound"], (bound, "cores"), batch)
+                self.assertEqual(batch["cpu_ms"] > batch["blocked_ms"], bound == "preparation", batch)
                 self.assertGreater(report["loop"]["wait_share_pct"], 50)
         self.record(
             "train(torch.utils.data.DataLoader(Images(160, Compose([])), batch_size=8, num_workers=1), wait=0.1)"
@@ -50,14 +53,14 @@ class Data(loading.Recorded):
             """
             for batch in torch.utils.data.DataLoader(images, batch_size=4, num_workers=2):
                 break
-            time.sleep(2)
+            time.sleep(4)
             train(torch.utils.data.DataLoader(images, batch_size=4, num_workers=2))
             """
         )
         report = self.data()
-        self.assertLess(max(worker["busy_ms"] + worker["idle_ms"] for worker in report["workers"]), 1800)
+        self.assertLess(max(worker["busy_ms"] + worker["idle_ms"] for worker in report["workers"]), 3800)
         for row in report["stages"]:
-            self.assertLess(row["total_ms"], 1800, row)
+            self.assertLess(row["total_ms"], 3800, row)
 
     def test_loaders_in_threads(self):
         self.record(
@@ -81,7 +84,8 @@ class Data(loading.Recorded):
         """8 ms a step and more, 8 samples of 2 ms each and more: the loader of one worker is the slower one, that of
         two and a deep queue hardly.
         """
-        for flags in ("num_workers=0", "num_workers=1", "num_workers=2, prefetch_factor=4"):
+        all_flags = ("num_workers=0", "num_workers=1", "num_workers=2, prefetch_factor=4")
+        for flags in all_flags if support.FULL else all_flags[:2]:
             with self.subTest(flags):
                 outcome = self.probe(
                     f"""
@@ -104,7 +108,7 @@ class Data(loading.Recorded):
                 self.assertGreater(loader, 8 * 2 / max(1, workers))
                 # Had the queue that repeating has filled been part of its steps as ever, they would be half as long
                 # with one worker. With two and a deep queue, nothing but noise is between all these figures.
-                if workers < 2:
+                if workers < 2 and support.FULL:
                     expected = max(loop, loader) if workers else loop + loader
                     for one, other in (
                         (probe["step_ms"]["mid"], expected),
@@ -268,5 +272,6 @@ class Bench(loading.Benched):
         self.assertEqual(result["collate_s"]["batch_size"], 4)
         alone, two = result["loaders"]
         self.assertEqual((alone["workers"], two["workers"]), (0, 2))
-        self.assertGreater(two["samples_per_s"]["mean"], 1.3 * alone["samples_per_s"]["mean"])
+        if support.FULL:
+            self.assertGreater(two["samples_per_s"]["mean"], 1.3 * alone["samples_per_s"]["mean"])
         self.assertLess(alone["samples_per_s"]["mean"], 1 / 0.004)

@@ -1,4 +1,5 @@
 """`headroom diff` and `headroom baseline`: real pairs, gates and their exit codes, damaged input."""
+import functools
 import gzip
 import json
 import os
@@ -344,18 +345,22 @@ class Ranks(DiffTest):
         super().setUpClass()
         cls.trace = ranks.load(support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz"))
 
+    @classmethod
+    @functools.cache
+    def packed_rank(cls, rank, world, offset_us, late_us, slow):
+        made = ranks.make_rank(cls.trace, rank, world, offset_us=offset_us, late_us=late_us)
+        if slow:
+            for event in made["traceEvents"]:
+                if event.get("cat") == "kernel" and "AllReduce" not in event["name"]:
+                    event["dur"] *= 1.5
+        return ranks.packed(made)
+
     def job(self, name, world=4, late=None, slow=None, offset_us=3.6e9):
         folder = self.scratch / name
         folder.mkdir()
         for rank in range(world):
-            made = ranks.make_rank(
-                self.trace, rank, world, offset_us=offset_us * rank, late_us=1500 if rank == late else 0
-            )
-            if rank == slow:
-                for event in made["traceEvents"]:
-                    if event.get("cat") == "kernel" and "AllReduce" not in event["name"]:
-                        event["dur"] *= 1.5
-            ranks.write(made, folder / f"rank{rank}.json.gz")
+            data = self.packed_rank(rank, world, offset_us * rank, 1500 if rank == late else 0, rank == slow)
+            (folder / f"rank{rank}.json.gz").write_bytes(data)
         return folder
 
     def test_a_rank_that_comes_late(self):

@@ -48,11 +48,8 @@ class Export(support.ProgramTest):
         return outcome.out.decode()
 
     def assert_reads_back(self, trace, to):
-        want = stores.tables(trace, self.scratch / f"want-{to}")
-        got = stores.tables(self.export(trace, to), self.scratch / f"got-{to}")
-        self.assertEqual(stores.differences(want, got), [], f"{trace} as {to}")
-        shutil.rmtree(self.scratch / f"want-{to}")
-        shutil.rmtree(self.scratch / f"got-{to}")
+        found = stores.compare(trace, self.export(trace, to), self.scratch)
+        self.assertEqual(found, [], f"{trace} as {to}")
 
     def assert_says_the_same(self, trace):
         """The copies' reports and what-ifs, remedies for the tool that recorded it included."""
@@ -176,9 +173,7 @@ class Export(support.ProgramTest):
         kernel["args"]["registers per thread"] += 1
         changed = self.scratch / "changed.json"
         changed.write_text(json.dumps(trace))
-        found = stores.differences(
-            stores.tables(SAMPLE, self.scratch / "a"), stores.tables(changed, self.scratch / "b")
-        )
+        found = stores.compare(SAMPLE, changed, self.scratch)
         self.assertTrue(any("registers" in line for line in found), found)
 
     def odd_trace(self):

@@ -11,9 +11,6 @@ import zlib
 from integration import support
 from oracle.xplane import put
 
-# tests/run: no other tests meanwhile.
-RUNS_ALONE = True
-
 HEAD = b'{"traceEvents": ['
 MEBI = 1 << 20
 ADDRESS_SPACE = 3 << 29  # 1.5 GiB: a bomb that unfolds does not fit
@@ -61,10 +58,8 @@ class Makers(unittest.TestCase):
 
 class Bombs(support.ProgramTest):
     def assert_defused(self, name, data):
-        outcome = support.headroom("report", self.write(name, data), seconds=10, address_space=ADDRESS_SPACE)
+        outcome = support.headroom("report", self.write(name, data), processor_s=10, address_space=ADDRESS_SPACE)
         self.assert_refused(outcome, 3, name)
-        if not support.sanitized():
-            self.assertLess(outcome.seconds, 5, outcome)
         self.assertRegex(outcome.message, r"--[a-z][a-z-]+", "the flag that raises the limit is not named")
         self.assertRegex(outcome.message, r"\d", "the limit is not named")
         return outcome
@@ -84,7 +79,8 @@ class Bombs(support.ProgramTest):
     def test_gzip_of_two_gigabytes_of_zeros_is_no_trace(self):
         # Not even the start of one: refused at once, for either reason.
         path = self.write("zeros.json.gz", gzip_bomb(b"", bytes(MEBI), 2048))
-        self.assert_refused(support.headroom("report", path, seconds=10, address_space=ADDRESS_SPACE), 3, path.name)
+        outcome = support.headroom("report", path, processor_s=10, address_space=ADDRESS_SPACE)
+        self.assert_refused(outcome, 3, path.name)
 
     def test_a_named_limit_can_be_raised(self):
         path = self.write(
@@ -96,12 +92,13 @@ class Bombs(support.ProgramTest):
                 256,
             ),
         )
-        outcome = support.headroom("report", path, seconds=10)
+        outcome = support.headroom("report", path, processor_s=10)
         if outcome.code == 0:
             self.skipTest("256 MiB of spaces are within the limit")
         flags = re.findall(r"--[a-z][a-z-]+", outcome.message)
         self.assertTrue(
-            any(support.headroom("report", path, flag, 1_000_000_000, seconds=20).code == 0 for flag in flags), outcome
+            any(support.headroom("report", path, flag, 1_000_000_000, processor_s=20).code == 0 for flag in flags),
+            outcome,
         )
 
 
@@ -109,8 +106,8 @@ class Sizes(support.ProgramTest):
     KERNEL = b'{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1000, "dur": 100, "args": {}}'
 
     def assert_bounded(self, name, data):
-        """Read or refused within seconds, and what is printed stays small."""
-        outcome = support.headroom("report", "--json", self.write(name, data), seconds=15)
+        """Read or refused within seconds of a processor, and what is printed stays small."""
+        outcome = support.headroom("report", "--json", self.write(name, data), processor_s=15)
         self.assertIn(outcome.code, (0, 3), outcome)
         self.assertLess(len(outcome.out) + len(outcome.err), MEBI, "the output grows with the input")
         return outcome
@@ -177,9 +174,9 @@ class References(support.ProgramTest):
     LONG = "x" * 500_000
 
     def assert_bounded(self, name, data, code):
-        """Read within seconds and 1.5 GiB, with `code` in its health; None: nothing need be told."""
+        """Read within seconds of a processor and 1.5 GiB, with `code` in its health; None: nothing need be told."""
         path = data if isinstance(data, pathlib.Path) else self.write(name, data)
-        outcome = support.headroom("report", "--json", path, seconds=15, address_space=ADDRESS_SPACE)
+        outcome = support.headroom("report", "--json", path, processor_s=15, address_space=ADDRESS_SPACE)
         self.assertEqual(outcome.code, 0, outcome)
         issues = {issue["code"]: issue for issue in outcome.json()["health"]["issues"]}
         if code:
@@ -325,7 +322,7 @@ class References(support.ProgramTest):
         largest = b"\x8a\x06" + struct.pack("<Q", 1 << 42)[:6]
         data = self.snapshot(("x", self.entry(largest) + b"\x94"), traces=b"](](" + b"h\x00" * 2_200_000 + b"ee")
         sql = "select min(total_allocated_bytes), max(total_allocated_bytes) from memory_events"
-        outcome = support.headroom("query", "--json", self.write("sum.pickle", data), sql, seconds=30)
+        outcome = support.headroom("query", "--json", self.write("sum.pickle", data), sql, processor_s=30)
         self.assertEqual(outcome.json()["rows"], [[1 << 42, 1 << 61]], outcome)
 
     # --- A long name of many events

@@ -15,9 +15,6 @@ import time
 
 from integration import support
 
-# tests/run: no other tests meanwhile.
-RUNS_ALONE = True
-
 DETERMINED = [
     "free_memory",
     "cpu_util_simple",
@@ -65,7 +62,7 @@ class Monitor(MonitorTest):
             self.assertLess(before["monotonic_ns"], after["monotonic_ns"])
 
     def test_a_line_a_sample_on_a_pipe(self):
-        outcome = support.headroom("monitor", "--interval", 0.1, "--count", 4)
+        outcome = support.headroom("monitor", "--interval", 0.5, "--count", 4)
         self.assertEqual(outcome.code, 0, outcome)
         self.assertEqual(outcome.message, "")
         lines = lines_of(outcome.text)
@@ -93,7 +90,7 @@ class Monitor(MonitorTest):
                 first = process.stdout.readline()
                 time.sleep(0.1)
                 process.send_signal(number)
-                rest = process.communicate(timeout=20)[0]
+                rest = process.communicate(timeout=60)[0]
                 self.assertEqual(process.returncode, 0)
                 lines = lines_of(first + rest)
                 self.assertEqual(len(lines), 2)
@@ -103,7 +100,7 @@ class Monitor(MonitorTest):
         process = self.start("--interval", 0.1)
         process.stdout.readline()
         process.stdout.close()
-        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(process.wait(60), 0)
 
     def test_a_file_is_the_owners_alone_and_not_overwritten(self):
         path = self.scratch / "job.jsonl"
@@ -160,9 +157,8 @@ class Monitor(MonitorTest):
             values = seen[-1]["values"]
             self.assertEqual(values["process_tree_processes"], 2)
             self.assertGreater(max(line["values"]["process_tree_cpu_pct"] or 0 for line in seen), 5)
-            self.assertTrue(
-                any(name.startswith(worker + " ") for name in values["process_cpu_pct"]), values["process_cpu_pct"]
-            )
+            rows = [name for line in seen for name in line["values"].get("process_cpu_pct") or {}]
+            self.assertTrue(any(name.startswith(worker + " ") for name in rows), rows)
             self.assertTrue(
                 all(not user["in_tree"] for line in seen for user in line["users"] if user["resource"] == "CPU")
             )
@@ -170,7 +166,7 @@ class Monitor(MonitorTest):
             os.kill(int(worker), signal.SIGKILL)
             job.kill()
             job.wait()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, "it ends with the job")
 
     def test_wrong_usage(self):
@@ -227,7 +223,7 @@ class Monitor(MonitorTest):
         # A GPU is read so seldom that it takes little: one whose reading was held up misses some samples.
         self.assertIn(43, [line["values"]["gpu_util"]["GPU 3"] for line in lines[1:]], "the other GPUs go on")
         process.send_signal(signal.SIGINT)
-        message = process.communicate(timeout=20)[1]
+        message = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 0)
         self.assertEqual(message.count("GPU 0 does not answer"), 1, message)
 
@@ -238,7 +234,7 @@ class Monitor(MonitorTest):
         os.close(theirs)
         self.addCleanup(os.close, ours)
         seen = b""
-        ends = time.monotonic() + 20
+        ends = time.monotonic() + 60
         while seen.count(b"cpu_util_simple") < 3 and time.monotonic() < ends:
             if select.select([ours], [], [], 1)[0]:
                 seen += os.read(ours, 65536)
@@ -248,7 +244,7 @@ class Monitor(MonitorTest):
                 seen += chunk
         except OSError:  # The other end is closed.
             pass
-        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(process.wait(60), 0)
         text = seen.decode()
         self.assertGreaterEqual(text.count("cpu_util_simple"), 3)
         self.assertRegex(text, r"\x1b\[\d+A", "drawn in place")
@@ -348,7 +344,7 @@ class Prometheus(MonitorTest):
         return int(match[1])
 
     def get(self, port, path="/metrics", host=None, method="GET"):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.addCleanup(connection.close)
         connection.putrequest(method, path, skip_host=True)
         for name in [host] if isinstance(host, str) else host if host is not None else [f"127.0.0.1:{port}"]:
@@ -360,12 +356,14 @@ class Prometheus(MonitorTest):
     def test_the_exposition_is_valid(self):
         environment = {**os.environ, "LD_LIBRARY_PATH": str(FAKES)}
         port = self.serve("--pid", os.getpid(), env=environment)
-        for _ in range(3):
+        seen, ends = 0, time.monotonic() + 60
+        while seen < 3 and time.monotonic() < ends:
             time.sleep(0.3)
             answer, text = self.get(port)
             self.assertEqual(answer.status, 200)
             self.assertTrue(answer.getheader("Content-Type").startswith("text/plain; version=0.0.4"))
             self.assertEqual(exposition_errors(text), [], text)
+            seen += "headroom_cpu_util_simple_ratio{" in text  # Rates come with the second sample.
         self.assertIn("headroom_free_memory_bytes{", text)
         self.assertIn("headroom_network_sent_bytes_total{", text)
         self.assertIn("headroom_cpu_util_simple_ratio{", text)
@@ -421,7 +419,7 @@ class Prometheus(MonitorTest):
         self.assertEqual(self.get(port, "/../etc/passwd")[0].status, 404)
         self.assertNotEqual(self.get(port, method="POST")[0].status, 200)
         self.process.send_signal(signal.SIGTERM)
-        self.assertEqual(self.process.wait(20), 0)
+        self.assertEqual(self.process.wait(60), 0)
 
     def test_a_port_that_is_taken_is_told(self):
         port = self.serve()

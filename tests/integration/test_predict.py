@@ -58,7 +58,10 @@ def schema():
 
 class PredictTest(support.ProgramTest):
     def predict(self, *args):
-        outcome = support.headroom("predict", "--json", *args)
+        if any(str(self.scratch) in str(arg) for arg in args):
+            outcome = support.headroom("predict", "--json", *args)
+        else:
+            outcome = support.answer("predict", "--json", *args)
         self.assertEqual(outcome.code, 0, outcome)
         result = outcome.json()
         jsonschema.Draft202012Validator(schema()).validate(result)
@@ -117,7 +120,7 @@ class Traces(PredictTest):
             (HOST_BOUND, "--gpu", "L4,H200,T4", "--total-steps", "100000"),
             (GPU_BOUND, HOST_BOUND, "--gpu", "T4"),
         ):
-            outcome = support.headroom("predict", *args, environment={"LC_ALL": "C.UTF-8"})
+            outcome = support.answer("predict", *args, LC_ALL="C.UTF-8")
             self.assertEqual(outcome.code, 0, outcome)
             self.assert_readable_text(outcome.text, args)
         self.assertIn(
@@ -127,7 +130,7 @@ class Traces(PredictTest):
     def test_no_number_of_the_table_is_cut(self):
         for trace in (GPU_BOUND, HOST_BOUND):
             targets = {target["gpu"]: target for target in self.predict(trace)["targets"]}
-            text = support.headroom("predict", trace, environment={"LC_ALL": "C.UTF-8"}).text
+            text = support.answer("predict", trace, LC_ALL="C.UTF-8").text
             self.assert_readable_text(text, trace)
             rows = re.findall(r"^  (\S+)(?: \*)? +(\S+) ms +\S+ to \S+ ms.*? (?:host|gpu)(.*)$", text, re.MULTILINE)
             self.assertEqual({row[0] for row in rows}, set(targets))
@@ -143,7 +146,7 @@ class Traces(PredictTest):
 
     def test_ties_of_many_gpus_are_told_too(self):
         targets = sorted(self.predict(HOST_BOUND)["targets"], key=lambda target: target["step_ms"]["mid"])
-        text = " ".join(support.headroom("predict", HOST_BOUND).text.split())
+        text = " ".join(support.answer("predict", HOST_BOUND, LC_ALL="C.UTF-8").text.split())
         told = re.search(r"(\S+) to (\S+), (\d+) GPUs one below the other: ranges of neighbours overlap", text)
         chain = [target["gpu"] for target in targets][: int(told[3])]
         self.assertEqual((told[1], told[2]), (chain[0], chain[-1]))
@@ -1119,10 +1122,10 @@ class Plans(PredictTest):
 
 
 class Devices(PredictTest):
-    def changed(self, device, **figures):
-        """A file like a shipped device's, named CHANGED, some of whose figures are so many times as high."""
+    def changed(self, device, short_name="CHANGED", **figures):
+        """A file like a shipped device's, some of whose figures are so many times as high."""
         text = (support.ROOT / f"data/devices/{device}.toml").read_text(encoding="utf-8")
-        for key, value in (("name", '"Changed"'), ("short_name", '"CHANGED"'), ("match", "[]")):
+        for key, value in (("name", f'"{short_name}"'), ("short_name", f'"{short_name}"'), ("match", "[]")):
             text, found = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
             self.assertEqual(found, 1, key)
         for key, factor in figures.items():
@@ -1132,7 +1135,7 @@ class Devices(PredictTest):
 
             text, found = re.subn(rf"^({key} = {{ value = )([0-9._]+)", scaled, text, flags=re.MULTILINE)
             self.assertEqual(found, 1, key)
-        return self.write("changed.toml", text)
+        return self.write(f"{short_name}.toml", text)
 
     def steps(self, trace, gpus, path):
         targets = self.predict(trace, "--gpu", gpus, "--gpu-file", path)["targets"]
@@ -1146,11 +1149,20 @@ class Devices(PredictTest):
                 self.assertGreaterEqual(steps[weaker], steps["CHANGED"], (trace.name, weaker))
 
     def test_a_better_figure_slows_nothing(self):
+        flags, pairs = [], []
         for device, gpu in (("nvidia_t4", "T4"), ("nvidia_l4", "L4"), ("nvidia_a100_pcie_80", "A100-80")):
             for figure in ("fp32_tflops", "memory_bandwidth_gbs", "tdp_w", "l2_bytes"):
-                for trace in (GPU_BOUND, HOST_BOUND):
-                    steps = self.steps(trace, f"{gpu},CHANGED", self.changed(device, **{figure: 2}))
-                    self.assertLessEqual(steps["CHANGED"], 1.001 * steps[gpu], (trace.name, gpu, figure))
+                better = f"{gpu}-{figure}"
+                flags += ["--gpu-file", self.changed(device, better, **{figure: 2})]
+                pairs.append((gpu, better))
+        names = ",".join(sorted({name for pair in pairs for name in pair}))
+        targets = self.predict(GPU_BOUND, HOST_BOUND, "--gpu", names, *flags)["targets"]
+        steps = {(target["workload"], target["gpu"]): target["step_ms"]["mid"] for target in targets}
+        for trace in (GPU_BOUND, HOST_BOUND):
+            for gpu, better in pairs:
+                self.assertLessEqual(
+                    steps[str(trace), better], 1.001 * steps[str(trace), gpu], (trace.name, gpu, better)
+                )
 
     def test_an_unknown_gpu_lists_near_names_and_how_to_add_one(self):
         self.assert_refused(

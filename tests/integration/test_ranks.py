@@ -1,6 +1,5 @@
 """Several ranks: the culprit and not its victims, on clocks that know nothing of each other. Ranks are made of a real
 trace of one (integration/ranks.py), so that what is to be found is known."""
-import copy
 import csv
 import gzip
 import shlex
@@ -68,7 +67,7 @@ class Ranks(support.ProgramTest):
         self.assertEqual(check.code, 0, str(check))
         self.assertIn(finding["figure"], check.text)
         # Kernels that take twice as long, and hold the others up by as much.
-        slow = copy.deepcopy(made)
+        slow = list(made)
         slow[2] = ranks.make_rank(self.trace, 2, 4, late_us=1500)
         for event in slow[2]["traceEvents"]:
             if event.get("cat") == "kernel" and "AllReduce" not in event["name"]:
@@ -259,7 +258,7 @@ class Ranks(support.ProgramTest):
         self.assertGreater(job["unmatched"], 0)
 
     def test_a_rank_without_collectives(self):
-        alone = copy.deepcopy(ranks.make_rank(self.trace, 2, 3, late_us=1500))
+        alone = ranks.make_rank(self.trace, 2, 3, late_us=1500)
         alone["traceEvents"] = [e for e in alone["traceEvents"] if "nccl" not in e.get("name", "").lower()]
         job, issues, _ = self.answer(
             self.job(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone)

@@ -177,24 +177,21 @@ class Record(support.ProgramTest):
         fakes = support.BINARY.parent / "src/capture/metrics/fake"
         if not fakes.exists():
             raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
+
+        def hanging(when):
+            file = self.scratch / f"{when}.pftrace"
+            environment = {"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": when}
+            command = ("--interval", "0.5", "-o", file, "--", "sh", "-c", "sleep 8; exit 3")
+            return record(*command, environment=environment), file
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # Both wait.
+            cases = {when: pool.submit(hanging, when) for when in ("reading", "opening")}
         for when, who, gpu_samples in ("reading", "GPU 0", 1), ("opening", "the GPUs' driver", None):
             with self.subTest(when):
-                outcome = record(
-                    "--interval",
-                    "0.5",
-                    "-o",
-                    self.file,
-                    "--force",
-                    "--",
-                    "sh",
-                    "-c",
-                    "sleep 8; exit 3",
-                    seconds=30,
-                    environment={"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": when},
-                )
+                outcome, file = cases[when].result()
                 self.assertEqual(outcome.code, 3, outcome)
                 self.assertIn(f"{who} did not answer", outcome.message)
-                metrics = {(row["name"], row["gpu"]): row for row in self.report()["metrics"]}
+                metrics = {(row["name"], row["gpu"]): row for row in self.report(file)["metrics"]}
                 self.assertEqual(metrics.get(("gpu_util", 0), {}).get("samples"), gpu_samples)
                 self.assertGreater(metrics["free_memory", None]["samples"], 3, "the machine's go on")
 
@@ -207,25 +204,18 @@ class Record(support.ProgramTest):
             f"import mmap, time; f = open({str(library)!r}, 'rb'); kept = mmap.mmap(f.fileno(), 0, "
             "access=mmap.ACCESS_READ); time.sleep(4)"
         )
-        outcome = record("--interval", "0.1", "-o", self.file, "--", sys.executable, "-I", "-c", code)
+
+        def isolated(level):
+            file = self.scratch / f"{level}.pftrace"
+            flags = ("--interval", "0.1", "--level", level, "-o", file)
+            return record(*flags, "--", sys.executable, "-I", "-c", code)
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # Both wait.
+            outcome, without_events = pool.map(isolated, ("gpu", "metrics"))
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("ran PyTorch and its loop was not timed", outcome.message)
         self.assertIn("-E, -I or -S", outcome.message)
-        outcome = record(
-            "--interval",
-            "0.1",
-            "--level",
-            "metrics",
-            "-o",
-            self.file,
-            "--force",
-            "--",
-            sys.executable,
-            "-I",
-            "-c",
-            code,
-        )
-        self.assertNotIn("PyTorch", outcome.message, "nothing was asked for")
+        self.assertNotIn("PyTorch", without_events.message, "nothing was asked for")
 
     def test_only_the_steps_that_are_wanted(self):
         self.assertEqual(record("-o", self.file, "--steps", "3:7", "--", REGIONS, "0.5", "loop").code, 0)
@@ -463,7 +453,7 @@ class Record(support.ProgramTest):
     def python(self, module):
         """Debian's Python, which has the framework; skips the test where it has not."""
         python = "/usr/bin/python3"
-        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode != 0:
+        if not support.has_module(python, module):
             self.skipTest(f"{python} has no {module}; tools/setup installs it")
         return python
 
@@ -474,7 +464,7 @@ class Record(support.ProgramTest):
         self.assertEqual(report["steps"]["count"], 20)
         self.assertEqual(report["bottleneck"]["verdict"], "input")
         timings = {row["name"]: row for row in report["timings"]}
-        self.assertGreater(timings["dataloader_next"]["share_pct"], 50)
+        self.assertGreater(timings["dataloader_next"]["total_ms"], 19 * 32 * 0.5)  # It sleeps 0.5 ms a sample.
         for name in ("train_batch.forward", "train_batch.backward", "train_batch.optimizer"):
             self.assertGreater(timings[name]["total_ms"], 0, name)
 
@@ -637,7 +627,7 @@ for workers in (2, 0):
         process = self.start(REGIONS, "60", "loop")
         time.sleep(0.7)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(10), 143)
+        self.assertEqual(process.wait(60), 143)
         self.assertGreater(self.report()["steps"]["count"], 10)
         self.assertNotIn("not-closed", self.issues())
 

@@ -18,7 +18,7 @@ def commands():
     """All commands, by their words."""
 
     def named(*words):
-        return re.findall(r"^  ([a-z][a-z-]*) ", support.headroom(*words, "--help").text.split("\n\n")[2], re.MULTILINE)
+        return re.findall(r"^  ([a-z][a-z-]*) ", support.answer(*words, "--help").text.split("\n\n")[2], re.MULTILINE)
 
     for name in named():
         yield [name]
@@ -27,7 +27,7 @@ def commands():
 
 def flags_of(words):
     """All flags that a command's help lists."""
-    rows = re.findall(r"^  (-[^ ].*)", support.headroom(*words, "--help").text, re.MULTILINE)
+    rows = re.findall(r"^  (-[^ ].*)", support.answer(*words, "--help").text, re.MULTILINE)
     return {flag for row in rows for flag in re.findall(r"(?:^|(?<=, ))--?[A-Za-z][\w-]*", row)}
 
 
@@ -102,7 +102,7 @@ class OtherShells(support.ProgramTest):
     @unittest.skipUnless(shutil.which("fish"), "no fish here")
     def test_fish(self):
         script = self.scratch / "headroom.fish"
-        script.write_text(support.headroom("completion", "fish").text)
+        script.write_text(support.answer("completion", "fish").text)
 
         def complete(line):
             done = subprocess.run(
@@ -130,7 +130,7 @@ class OtherShells(support.ProgramTest):
     def zsh(self, line):
         """What a line with tabs in it has become."""
         script = self.scratch / "_headroom"
-        script.write_text(support.headroom("completion", "zsh").text)
+        script.write_text(support.answer("completion", "zsh").text)
         # A terminal of its own, as completion has no other way in. Ctrl-G shows the line; what the terminal echoes is
         # not it.
         typed = r"""
@@ -171,7 +171,7 @@ print -r -- $text
 
     def test_every_flag_is_in_every_script(self):
         for shell in ("zsh", "fish"):
-            script = support.headroom("completion", shell).text
+            script = support.answer("completion", shell).text
             for words in commands():
                 for flag in flags_of(words):
                     bare = (
@@ -198,11 +198,11 @@ class Manual(support.ProgramTest):
     def test_a_page_has_what_the_help_has(self):
         for words in ([], *commands()):
             with self.subTest(command=words):
-                text = self.typeset(support.headroom("man", *words).text)
+                text = self.typeset(support.answer("man", *words).text)
                 self.assertIn("-".join(["headroom", *words]).upper() + "(1)", text.splitlines()[0].replace("‐", "-"))
                 for flag in flags_of(words):
                     self.assertRegex(text, rf"(?m)(^ +|, ){re.escape(flag)}\b")
-                help_text = support.headroom(*words, "--help").text
+                help_text = support.answer(*words, "--help").text
                 if "Examples:\n" in help_text:
                     for line in help_text.split("Examples:\n")[1].splitlines():
                         self.assertIn(line.strip(), text)
@@ -213,7 +213,7 @@ class Manual(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         names = {"headroom.1"} | {"-".join(["headroom", *words]) + ".1" for words in commands()}
         self.assertEqual({file.name for file in folder.iterdir()}, names)
-        self.assertEqual((folder / "headroom-report.1").read_text(), support.headroom("man", "report").text)
+        self.assertEqual((folder / "headroom-report.1").read_text(), support.answer("man", "report").text)
 
     def test_no_such_page(self):
         self.assert_refused(support.headroom("man", "raport"), 2, "raport", "headroom --help")

@@ -36,7 +36,7 @@ class Ui(support.ProgramTest):
     @classmethod
     def tearDownClass(cls):
         cls.server.send_signal(signal.SIGTERM)
-        cls.code = cls.server.wait(10)
+        cls.code = cls.server.wait(60)
         cls.server.stdout.close()
         assert cls.code == 0, f"ended by SIGTERM with {cls.code}"
         super().tearDownClass()
@@ -199,7 +199,7 @@ class NothingToReplay(support.ProgramTest):
                 connection.close()
                 self.assertEqual(answer, support.headroom("whatif", trace, *scenarios, "--json", LOCAL).json())
             server.send_signal(signal.SIGINT)
-            self.assertEqual(server.wait(10), 0)
+            self.assertEqual(server.wait(60), 0)
 
 
 class Opener(support.ProgramTest):
@@ -232,7 +232,7 @@ class Opener(support.ProgramTest):
 
     def end(self, server):
         server.send_signal(signal.SIGTERM)
-        self.assertEqual(server.wait(10), 0)
+        self.assertEqual(server.wait(60), 0)
 
     def test_the_opener_gets_nothing_of_the_server(self):
         server, _ = self.start("ls /proc/self/fd | wc -l >told")

@@ -13,12 +13,9 @@ import urllib.parse
 
 from integration import support
 
-# tests/run: no other tests meanwhile.
-RUNS_ALONE = True
-
 TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
-LIMIT_S = 10  # Twice what a request may take to come in, and an answer to make progress (docs/ui.md).
-SLACK_S = 5  # On a busy machine.
+THREADS, LIMIT_S = 64, 5  # Of the server, and what it gives a client to send a request or take an answer (docs/ui.md).
+PATIENCE_S = 60  # Only a server that hangs takes as long.
 
 
 class Server:
@@ -46,6 +43,10 @@ class Server:
     def peak_mb(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+    def processor_s(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def connect(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
@@ -76,6 +77,18 @@ class Server:
             connection.close()
 
 
+def is_open(connection):
+    """Whether the server has neither answered nor hung up. Makes the connection non-blocking."""
+    connection.setblocking(False)
+    try:
+        connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        pass
+    return False
+
+
 def read_answer(connection):
     data = b""
     with contextlib.suppress(ConnectionError):
@@ -97,7 +110,7 @@ class UiServer(support.ProgramTest):
 
     def assert_settles(self, descriptors):
         """No connection is left behind."""
-        deadline = time.monotonic() + LIMIT_S + SLACK_S
+        deadline = time.monotonic() + PATIENCE_S
         while self.server.descriptors() > descriptors and time.monotonic() < deadline:
             time.sleep(0.1)
         self.assertLessEqual(self.server.descriptors(), descriptors)
@@ -185,13 +198,12 @@ class Requests(UiServer):
 
     def test_headers_without_end(self):
         before = self.server.peak_mb()
-        began = time.monotonic()
+        deadline = time.monotonic() + PATIENCE_S
         with self.server.connect() as connection:
             connection.sendall(self.server.head()[:-2].encode())
-            with contextlib.suppress(ConnectionError):
-                while time.monotonic() - began < LIMIT_S + SLACK_S:
+            with self.assertRaises(ConnectionError):
+                while time.monotonic() < deadline:
                     connection.sendall(b"X: y\r\n" * 10_000)
-        self.assertLess(time.monotonic() - began, LIMIT_S)
         self.assertLess(self.server.peak_mb(), before + 20)
         self.assertEqual(self.server.ask(), 200)
 
@@ -207,10 +219,8 @@ class Requests(UiServer):
             "Transfer-Encoding: chunked\r\n",
             "Expect: 100-continue\r\nContent-Length: 9\r\n",
         )
-        began = time.monotonic()
         with concurrent.futures.ThreadPoolExecutor() as pool:
             self.assertNotIn(200, list(pool.map(post, heads)))
-        self.assertLess(time.monotonic() - began, LIMIT_S)
         self.assertEqual(self.server.ask(), 200)
 
     def test_many_parts_of_an_answer(self):
@@ -246,36 +256,35 @@ class Clients(UiServer):
         slow = [self.server.connect() for _ in range(20)]
         for one in slow:
             one.setblocking(False)
-        began = time.monotonic()
-        request, waits, ended = self.server.head().encode(), [], {}
-        while len(ended) < len(slow) and time.monotonic() - began < LIMIT_S + SLACK_S:
+        request, sent, ended, meanwhile = self.server.head().encode(), 0, set(), 0
+        deadline = time.monotonic() + PATIENCE_S
+        while len(ended) < len(slow) and time.monotonic() < deadline:
             for one in slow:
                 if one in ended:
                     continue
                 try:
-                    one.send(request[len(waits) :][:1])
+                    one.send(request[sent:][:1])
                     if one.recv(1) == b"":
-                        ended[one] = time.monotonic() - began
+                        ended.add(one)
                 except BlockingIOError:
                     pass
                 except ConnectionError:
-                    ended[one] = time.monotonic() - began
-            asked = time.monotonic()
+                    ended.add(one)
             self.assertEqual(self.server.ask(), 200)
-            waits.append(time.monotonic() - asked)
+            meanwhile += sum(map(is_open, slow)) == len(slow)
+            sent += 1
             time.sleep(1)
         for one in slow:
             one.close()
         self.assertEqual(len(ended), len(slow), "slow clients are still served")
-        self.assertLess(max(waits), 2, "others had to wait for slow clients")
+        self.assertGreater(meanwhile, 0, "others had to wait for slow clients")
         self.assert_settles(before)
 
     def test_idle_ones_are_let_go(self):
         before = self.server.descriptors()
         idle = [self.server.connect() for _ in range(30)]
-        asked = time.monotonic()
         self.assertEqual(self.server.ask(), 200)
-        self.assertLess(time.monotonic() - asked, 2)
+        self.assertTrue(all(map(is_open, idle)), "others had to wait for idle ones")
         self.assert_settles(before)
         for one in idle:
             one.close()
@@ -284,12 +293,12 @@ class Clients(UiServer):
         """As many as there are threads, and more (docs/ui.md)."""
         for sent in (b"", b"G"):
             with self.subTest(sent):
-                silent = [self.server.connect() for _ in range(80)]
+                silent = [self.server.connect() for _ in range(THREADS + 16)]
                 for one in silent:
                     one.sendall(sent)
-                asked = time.monotonic()
                 self.assertEqual(self.server.ask("/api/v1/state"), 200)
-                self.assertLess(time.monotonic() - asked, 2.5)
+                # All that the threads serve are let go where they are given their whole time.
+                self.assertGreater(sum(map(is_open, silent)), len(silent) - THREADS)
                 for one in silent:
                     one.close()
 
@@ -368,7 +377,7 @@ class Ends(support.ProgramTest):
                 waiting.sendall(server.head("/api/v1/whatif").encode())
                 code, seconds = server.end(number)
             self.assertEqual(code, 0)
-            self.assertLess(seconds, 3)
+            self.assertLess(seconds, LIMIT_S)  # It waits for none of them.
             server = Server("--port", str(port))
             self.assertEqual(server.port, port)
             self.assertEqual(server.ask(), 200)
@@ -388,25 +397,24 @@ class Ends(support.ProgramTest):
                 ("/api/v1/predict?gpu=nonsense", 400),
                 ("/api/v1/timeline?scenario=nonsense", 400),
             ):
-                asked = time.monotonic()
                 self.assertEqual(server.ask(path), status)
-                self.assertLess(time.monotonic() - asked, 1, path)
-            waiting.setblocking(False)
-            self.assertRaises(BlockingIOError, waiting.recv, 1)  # Else nothing was shown.
-            code, seconds = server.end()
-            self.assertEqual(code, 0)
-            self.assertLess(seconds, 1.5)
+                self.assertTrue(is_open(waiting), path)
+            self.assertEqual(server.end()[0], 0)
+            waiting.setblocking(True)
+            self.assertNotEqual(read_answer(waiting)[0], 200)  # It was not computed to its end.
 
     def test_who_has_gone_is_not_computed_for(self):
         server = Server(trace=support.ROOT / "data/samples/resnet50_fp32_h200.json.gz")
         many = ",".join(map(str, range(1, 65)))
+        began = server.processor_s()
+        self.assertEqual(server.ask(f"/api/v1/scale?gpus={many}"), 200)
+        asked = server.processor_s()
         for gpus in range(8):
             with server.connect() as gone:
                 gone.sendall(server.head(f"/api/v1/scale?gpus={many}&latency-us={gpus + 1}").encode())
                 time.sleep(0.1)
-        asked = time.monotonic()
         self.assertEqual(server.ask("/api/v1/whatif?scenario=amp"), 200)
-        self.assertLess(time.monotonic() - asked, 3)
+        self.assertLess(server.processor_s() - asked, 8 * (asked - began) / 2)
         self.assertEqual(server.end()[0], 0)
 
     def test_a_port_that_is_taken(self):

@@ -20,6 +20,8 @@ CALL_CATEGORIES = {"cuda_runtime", "cuda_driver"}
 # themselves.
 COLLECTIVE = re.compile(r"\b(nccl|rccl|(multimem|one_shot|two_shot)_all_reduce|cross_device_reduce)")
 
+EXACT = decimal.Context(prec=100, traps=[decimal.Inexact])
+
 Task = collections.namedtuple("Task", "kind device stream start end correlation")
 
 
@@ -45,8 +47,11 @@ def nanoseconds(value):
     """
     if isinstance(value, bool) or not isinstance(value, (int, decimal.Decimal)):
         raise Unclear(f"not a time: {value!r}")
-    exact = fractions.Fraction(value) * 1000
-    return exact.numerator if exact.denominator == 1 else exact
+    if isinstance(value, int):
+        return value * 1000
+    exact = EXACT.scaleb(value, 3)
+    whole = int(exact)
+    return whole if whole == exact else fractions.Fraction(exact)
 
 
 def events_of(trace):
