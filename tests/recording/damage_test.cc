@@ -44,7 +44,7 @@ std::string SmallRecording(int layers = 20) {
 
 /// Where the packets of a whole trace end.
 std::vector<std::size_t> PacketEnds(const std::string& trace) {
-  MemorySource source(trace);
+  MemoryByteSource source(trace);
   ImportLog log;
   perfetto::PacketStream packets(source, 4096, 1 << 20, log);
   perfetto::Packet packet;
