@@ -1,19 +1,19 @@
-# One function a kind of target, so that a folder's CMakeLists.txt only lists its files.
+# One function per kind of target. A folder's CMakeLists.txt then only lists its files.
 
 set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion)
 if(HEADROOM_WERROR)
   list(APPEND HEADROOM_WARNINGS -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC's plain -Wshadow also warns of a scoped enumerator named like a global constant, which hides nothing;
-  # GCC 12 sees overlapping copies in any "literal" + std::string (GCC bug 105651).
+  # GCC's plain -Wshadow also warns of a scoped enumerator with the name of a global constant, which hides nothing.
+  # GCC 12 reports overlapping copies for any "literal" + std::string (GCC bug 105651).
   list(APPEND HEADROOM_WARNINGS -Wshadow=local -Wno-restrict)
-  # In a batch, GCC takes a class of one file that has members of that file's own types for a header's.
+  # In a batch, GCC warns as if a class with members of file-local types came from a header.
   if(HEADROOM_UNITY)
     list(APPEND HEADROOM_WARNINGS $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
 elseif(NOT HEADROOM_UNITY)
-  # In a batch, Clang also warns of a local named like another file's helper.
+  # In a batch, Clang also warns of a local variable with the name of another file's helper.
   list(APPEND HEADROOM_WARNINGS -Wshadow)
 endif()
 
@@ -31,7 +31,7 @@ function(headroom_target_defaults target)
   endif()
 endfunction()
 
-# headroom_compile_in_batches(TARGET N): N files together, if HEADROOM_UNITY is on. "": CMake's default, 8.
+# headroom_compile_in_batches(TARGET N): compiles N files together if HEADROOM_UNITY is on. "" means CMake's default, 8.
 function(headroom_compile_in_batches target size)
   set(together ${HEADROOM_UNITY})
   if(size STREQUAL "1")
@@ -43,12 +43,13 @@ function(headroom_compile_in_batches target size)
   endif()
 endfunction()
 
-# headroom_compile_quickly(TARGET): -O1 in a release, for code whose own time does not count: two thirds of the compile time.
+# headroom_compile_quickly(TARGET): uses -O1 in a release, for code whose speed does not matter. Saves a third of the
+# compile time.
 function(headroom_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# headroom_foreign_bytes_test(TEST): the gate runs it under sanitizers. TEST is a target and a test of that name.
+# headroom_foreign_bytes_test(TEST): makes the gate run TEST under sanitizers. TEST names both a target and a test.
 add_custom_target(foreign_bytes_tests)
 function(headroom_foreign_bytes_test test)
   add_dependencies(foreign_bytes_tests ${test})
@@ -58,15 +59,20 @@ endfunction()
 # headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [TEST_DEPS targets...]
 #                  [BENCHES a_bench.cc...] [FUZZERS b_fuzz.cc...] [BATCH N] [FOREIGN_BYTES] [TEXT_ONLY])
 #
-# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, and what TEST_DEPS adds;
-# run by ctest), the benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each
-# b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/. Without BUILD_TESTING, the
-# library alone; under a sanitizer, no benchmark. ctest knows NAME_test by the label `unit`.
+# Makes these targets:
 #
-#   BATCH N        compiles N files together (8), if HEADROOM_UNITY is on; 1: file by file
+#   headroom_NAME  the static library
+#   NAME_test      the unit tests (GoogleTest, RapidCheck and TEST_DEPS); ctest runs them with the label `unit`
+#   NAME_bench     the benchmarks (Google Benchmark); not under a sanitizer
+#   fuzz_b         one libFuzzer program per b_fuzz.cc, with HEADROOM_FUZZ; tools/test runs it on the seeds in
+#                  tests/fuzz/corpus/fuzz_b/
+#
+# Makes no tests and no benchmarks without BUILD_TESTING.
+#
+#   BATCH N        compiles N files together (default: 8) if HEADROOM_UNITY is on; 1 compiles file by file
 #   FOREIGN_BYTES  the code parses untrusted input: traces, requests, messages. The gate tests it under sanitizers
-#                  (target `foreign_bytes_tests`, label `foreign_bytes`); tools/test --full tests all
-#   TEXT_ONLY      the code writes text: headroom_compile_quickly()
+#                  (target `foreign_bytes_tests`, label `foreign_bytes`). tools/test --full tests all code under them
+#   TEXT_ONLY      the code only writes text: calls headroom_compile_quickly()
 function(headroom_library name)
   cmake_parse_arguments(ARG "FOREIGN_BYTES;TEXT_ONLY" "BATCH" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
@@ -79,11 +85,11 @@ function(headroom_library name)
   if(ARG_TESTS AND BUILD_TESTING)
     add_executable(${name}_test ${ARG_TESTS})
     headroom_target_defaults(${name}_test)
-    # Each file has a namespace of its own for its helpers, so that files can be compiled together.
+    # Files can compile together, because each file keeps its helpers in its own namespace.
     headroom_compile_in_batches(${name}_test 12)
     target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
-    # What is tested stays optimized; its tests then compile in half the time.
+    # Halves the compile time of the tests. The library stays optimized.
     target_compile_options(${name}_test PRIVATE -O0)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" LABELS unit)
     if(ARG_FOREIGN_BYTES)

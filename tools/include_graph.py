@@ -1,4 +1,4 @@
-"""Which file of this tree includes which, for the scripts in this folder.
+"""Finds the includes between the files of this tree, for the scripts in this folder.
 
 Paths are strings relative to the top of the tree, with forward slashes.
 """
@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\b\s*(?:"(?P<quoted>[^"]*)"|<(?P<angled>[^
 
 @functools.lru_cache(maxsize=None)
 def direct_includes(path: str) -> Set[str]:
-    """The files of this tree that a file includes itself."""
+    """Returns the files of this tree that a file includes directly."""
     found = set()
     text = (ROOT / path).read_text(encoding="utf-8", errors="replace")
     for match in INCLUDE.finditer(text):
@@ -31,7 +31,7 @@ def direct_includes(path: str) -> Set[str]:
 
 
 def all_includes(path: str) -> Set[str]:
-    """The files of this tree that a file includes, through others too."""
+    """Returns the files of this tree that a file includes, directly or indirectly."""
     found: Set[str] = set()
     open_ends = [path]
     while open_ends:
@@ -43,5 +43,5 @@ def all_includes(path: str) -> Set[str]:
 
 
 def includes_of_sources() -> Dict[str, Set[str]]:
-    """What each source file includes, through headers too: {source: headers}."""
+    """Returns {source: headers that it includes, directly or indirectly}."""
     return {path: all_includes(path) for path in all_files() or [] if path.endswith(SOURCE_SUFFIXES)}

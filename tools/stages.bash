@@ -1,9 +1,8 @@
-# Sourced by the scripts that test in stages: runs each, prints a line for it, counts tests, compares its time with its
-# budget.
+# Sourced by tools/test. Runs stages, prints a line for each, counts tests, and compares times with budgets.
 #
-# A stage that fails does not stop the next ones. Its output is shown if it fails, and stays in build/test-logs/. Lines of
-# it that begin with `!!` are shown in any case: they tell what was not tested, or which test is unsteady. A stage whose
-# output has a line `N passed, M failed, K skipped` counts as so many tests, any other as one.
+# A failed stage does not stop later stages. The script prints the output of a failed stage and keeps all output in
+# build/test-logs/. It always prints output lines that begin with `!!`: they report untested parts and unsteady tests.
+# A stage that prints `N passed, M failed, K skipped` counts as that many tests. Any other stage counts as one.
 
 logs=build/test-logs
 mkdir -p "$logs"
@@ -18,7 +17,7 @@ stage() {
   local title=$1 budget=$2 log=$logs/${1// /-}.log begin=$SECONDS status word counts taken
   shift 2
   printf '%-24s ' "$title"
-  # Not in a condition, where bash would ignore -e.
+  # The call is not in a condition, because bash ignores -e there.
   set +e
   (set -e; "$@") >"$log" 2>&1 </dev/null
   status=$?
@@ -31,25 +30,25 @@ stage() {
   esac
   local p f s
   read -r p f s <<<"$counts"
-  [[ $word != FAIL || $f -gt 0 ]] || f=1 # It says that nothing failed, and failed.
+  [[ $word != FAIL || $f -gt 0 ]] || f=1 # The counts show no failure, but the stage failed.
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 
   taken=$((SECONDS - begin))
   printf '%-4s %4d s of %4d' "$word" "$taken" "$budget"
-  [[ $taken -le $budget ]] || over_budget+=("$title took $taken s, its budget is $budget s")
+  [[ $taken -le $budget ]] || over_budget+=("$title took $taken s of $budget s")
   [[ $word != ok || $((p + f + s)) -eq 1 ]] || printf '  %s passed, %s skipped' "$p" "$s"
   printf '\n'
   sed -nE '/^!! /s/^/    /p' "$log" | sort -u | head -n 20
   if [[ $word == FAIL ]]; then
     tail -n 200 "$log" | sed 's/^/    /'
-    printf '    (all of it: %s)\n' "$log"
+    printf '    (full log: %s)\n' "$log"
   fi
 }
 
-# finish BUDGET_S: names what took longer than its budget, and ends with the counts. Fails if a test failed.
+# finish BUDGET_S: lists the stages over budget and prints the counts. Fails if a test failed.
 finish() {
   local taken=$((SECONDS - began))
-  [[ $taken -le $1 ]] || over_budget+=("all of it took $taken s, its budget is $1 s")
+  [[ $taken -le $1 ]] || over_budget+=("all stages took $taken s of $1 s")
   printf '%-24s      %4d s of %4d\n\n' total "$taken" "$1"
   local line
   for line in "${over_budget[@]}"; do printf 'OVER BUDGET: %s\n' "$line"; done

@@ -1,4 +1,4 @@
-// The help text of a command: as wide as every other output, flags by group.
+// Formats the help text of a command: in the width of all other output, with flags by group.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace headroom::cli {
 
-/// The help of a command, in at most 100 columns. Its examples come from its footer.
+/// Returns the help of a command in at most 100 columns. The footer holds the examples.
 std::string HelpText(const CommandDescription& command);
 
 }  // namespace headroom::cli

@@ -1,4 +1,4 @@
-"""Runs Python programs that use a framework: on the CPU, without a network, with a scratch folder as their home."""
+"""Runs Python programs that use a framework, on the CPU and without a network, with a scratch folder as HOME."""
 
 import sys
 import textwrap
@@ -7,7 +7,7 @@ from integration import support
 
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 STEPS = 8
-TRAINING = ("train_batch.forward", "train_batch.backward", "train_batch.optimizer")  # Timings of a report.
+TRAINING = ("train_batch.forward", "train_batch.backward", "train_batch.optimizer")  # Names in `timings`.
 OFFLINE_ON_THE_CPU = {
     "CUDA_VISIBLE_DEVICES": "",
     "DO_NOT_TRACK": "1",
@@ -31,7 +31,7 @@ CACHES = (
 
 
 class FrameworkTest(support.ProgramTest):
-    """A test of programs, given as text, in `self.scratch`."""
+    """A test that runs the text of a program in `self.scratch`."""
 
     def setUp(self):
         super().setUp()
@@ -43,14 +43,14 @@ class FrameworkTest(support.ProgramTest):
         return [sys.executable, self.write("program.py", textwrap.dedent(program)), *arguments]
 
     def run_program(self, program, *arguments):
-        """Runs the program, which must succeed. Returns its Outcome."""
+        """Runs the program. Returns its Outcome. Fails if the exit code is not 0."""
         command = self.command(program, *arguments)
         outcome = support.run(command, cwd=self.scratch, seconds=300, environment=self.environment)
         self.assertEqual(outcome.code, 0, f"{outcome}\n{outcome.message}")
         return outcome
 
     def record(self, program, *arguments):
-        """Runs the program under `headroom record`; both must succeed. Returns the recording."""
+        """Runs the program under `headroom record`. Returns the recording. Fails if the exit code is not 0."""
         recording = self.scratch / "program.pftrace"
         command = self.command(program, *arguments)
         outcome = support.headroom(
@@ -61,7 +61,7 @@ class FrameworkTest(support.ProgramTest):
         return recording
 
     def report(self, *args, **kwargs):
-        """As in ProgramTest, but ignores one known defect: Torch.test_a_cold_first_step fails because of it."""
+        """Works as in ProgramTest, but ignores a known defect, which Torch.test_a_cold_first_step covers."""
         outcome = support.headroom("report", "--json", *args, **kwargs)
         self.assertEqual(outcome.code, 0, outcome)
         report = outcome.json()
@@ -72,13 +72,13 @@ class FrameworkTest(support.ProgramTest):
         return report
 
     def assert_steps(self, report, count):
-        """The report has that many steps, which the file itself marks, and no conclusion falls."""
+        """Requires `count` steps, marked in the file, and no health issue of severity error."""
         issues = report["health"]["issues"]
         self.assertEqual([issue for issue in issues if issue["severity"] == "error"], [])
         self.assertEqual(report["steps"]["source"], "annotation")
         self.assertEqual(report["steps"]["count"], count, report["steps"])
 
     def assert_timings(self, report, *names):
-        """Each of the timings was taken in each step."""
+        """Requires one entry per step for each of the timings."""
         counts = {row["name"]: row["count"] for row in report["timings"]}
         self.assertEqual({name: counts.get(name) for name in names}, dict.fromkeys(names, STEPS), report["timings"])

@@ -1,4 +1,4 @@
-"""JAX: what jax.profiler writes of a jitted training loop."""
+"""JAX: the files that jax.profiler writes for a jitted training loop."""
 
 import unittest
 
@@ -28,7 +28,7 @@ LOOP = f"""
 
 class Jax(FrameworkTest):
     def profile(self):
-        """The two files that the profiler writes of the loop."""
+        """Returns the two files that the profiler writes for the loop."""
         folder = self.scratch / "profile"
         self.run_program(LOOP, folder)
         return [next(folder.rglob(f"*{suffix}")) for suffix in (".xplane.pb", ".trace.json.gz")]
@@ -42,8 +42,8 @@ class Jax(FrameworkTest):
                 self.assertEqual([step["index"] for step in report["steps"]["list"]], list(range(STEPS)))
                 self.assertGreater(report["steps"]["min_ms"], 0)
 
-    # src/ingest/xla_names.cc lacks names of today's XLA runtime (CommonPjRt*, "Handle inputs", "end: dot"). The report
-    # shows them, and the operations that XLA runs on the CPU (dot, ynn_fusion), as regions of the user.
+    # Known defect: src/ingest/xla_names.cc lacks names of the current XLA runtime (CommonPjRt*, "Handle inputs",
+    # "end: dot"). The report shows these names, and XLA's CPU operations (dot, ynn_fusion), as user regions.
     @unittest.expectedFailure
     def test_spans_of_the_runtime_are_no_regions(self):
         for path in self.profile():

@@ -1,4 +1,4 @@
-"""JupyterLab: a kernel that runs a notebook with headroom in it."""
+"""JupyterLab: a kernel runs a notebook that uses headroom."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""NumPy 2: the columns of the engine hold what `headroom query` prints."""
+"""NumPy 2: the columns of the engine match the output of `headroom query`."""
 
 import json
 
@@ -20,7 +20,7 @@ COLUMNS = f"""
 
 
 class NumPy(FrameworkTest):
-    # Debian 12's pybind11 2.10 misreads the arrays of NumPy 2; since 2.12 it knows them.
+    # Debian 12's pybind11 2.10 misreads the arrays of NumPy 2. pybind11 supports them since 2.12.
     def test_columns_are_right_or_refused(self):
         outcome = support.headroom("query", "--json", SAMPLE, QUERY)
         self.assertEqual(outcome.code, 0, outcome)

@@ -49,7 +49,7 @@ COLD_LOOP = """
 
 
 def profiler_steps(trace):
-    """The ranges ProfilerStep#N of a trace: {N: (start, length)} in ms from the earliest event."""
+    """Returns the ranges ProfilerStep#N of a trace: {N: (start, length)} in ms after the first event."""
     spans = [event for event in trace["traceEvents"] if event.get("ph") == "X"]
     first = min(event["ts"] for event in trace["traceEvents"] if "ts" in event and event.get("ph") != "M")
     steps = {}
@@ -79,7 +79,7 @@ class Torch(FrameworkTest):
         walls = sorted(wall for _, wall in raw.values())
         self.assertAlmostEqual(report["steps"]["p50_ms"], walls[(ACTIVE - 1) // 2], delta=2 * nanosecond_ms)
 
-        # Without GPU work the grade is D; nothing else may be wrong with the file.
+        # Without GPU work the grade is D. The file must have no other warning.
         self.assertEqual(report["health"]["grade"], "D")
         warnings = [issue["code"] for issue in report["health"]["issues"] if issue["severity"] == "warning"]
         self.assertEqual(warnings, ["no-gpu"])
@@ -92,8 +92,8 @@ class Torch(FrameworkTest):
         self.assert_steps(report, STEPS)
         self.assert_timings(report, "dataloader_next", *TRAINING)
 
-    # The finding outlier-steps divides the mean excess over all steps by the median step, which has no bound: one step
-    # of 100 ms among seven of 1 ms holds 1237.5 %. The schema allows at most 100.
+    # Known defect: the finding outlier-steps divides the mean excess over all steps by the median step. It has no
+    # bound: one step of 100 ms among seven of 1 ms gives 1237.5 %. The schema allows at most 100 %.
     @unittest.expectedFailure
     def test_a_cold_first_step(self):
         recording = self.record(COLD_LOOP)

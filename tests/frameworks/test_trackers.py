@@ -1,10 +1,10 @@
-"""What keeps track of runs, MLflow and Weights & Biases, each writing to a local folder."""
+"""Experiment trackers: MLflow and Weights & Biases, both with a local folder."""
 
 import json
 
 from frameworks.programs import SAMPLE, FrameworkTest
 
-# Each program logs the times of a timer and the summary of a trace, and reads back what was logged.
+# Each program logs the times of a timer and the summary of a trace, then reads the logged values back.
 TIMER = """
     timer = headroom.timer.Timer()
     for _ in range(3):

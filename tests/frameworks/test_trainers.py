@@ -1,4 +1,4 @@
-"""Trainers that own the loop, Lightning's and Hugging Face's, under `headroom record`."""
+"""Trainers that run the training loop (Lightning, Hugging Face Transformers) under `headroom record`."""
 
 import unittest
 
@@ -57,13 +57,13 @@ TRANSFORMERS = f"""
 
 class Trainers(FrameworkTest):
     def assert_callback(self, report, name, event):
-        """The callback ran once a step, each time at least as long as it slept."""
+        """Requires one call of the callback per step, and at least its sleep time."""
         (row,) = [row for row in report["callbacks"] if row["callback"] == name and row["event"] == event]
         self.assertEqual(row["count"], STEPS)
         self.assertGreaterEqual(row["total_ms"], STEPS * PAUSE_MS)
 
     def assert_callbacks_in_steps(self, report):
-        """A step ends with the update, so each callback after an update but the last is inside a step."""
+        """A step ends with the update. Each callback after an update, except the last one, is inside the next step."""
         (row,) = [row for row in report["timings"] if row["name"] == "callbacks"]
         self.assertEqual(row["count"], STEPS - 1)
         self.assertGreaterEqual(row["total_ms"], (STEPS - 1) * PAUSE_MS)
@@ -81,8 +81,8 @@ class Trainers(FrameworkTest):
         self.assert_timings(report, *TRAINING)
         self.assert_callback(report, "Pause", "on_step_end")
 
-    # Accelerate's loader fetches one batch ahead. When the loader is exhausted, `headroom record` cancels the step that
-    # is to train on the last batch, and begins a new one at its forward pass. The time between is in no step.
+    # Known defect: Accelerate's loader fetches one batch ahead. When the loader ends, `headroom record` cancels the
+    # step of the last batch. It begins a new step at the forward pass. The time between them is in no step.
     @unittest.expectedFailure
     def test_the_last_step_of_transformers_is_whole(self):
         self.assert_callbacks_in_steps(self.report(self.record(TRANSFORMERS)))

@@ -12,7 +12,7 @@ METADATA = 1
 
 
 def varint(data, at):
-    if data[at] < 128:  # Most are.
+    if data[at] < 128:  # Fast path: most values take one byte.
         return data[at], at + 1
     value = shift = 0
     while True:
@@ -68,7 +68,7 @@ def elements(message):
     return (element for _, element in fields(message))
 
 
-# By the number of the field that holds the value.
+# Decoders by the number of the field that holds the value.
 ATTRIBUTE_VALUES: dict[int, typing.Callable] = {
     4: lambda content: list(elements(content)),
     7: signed,

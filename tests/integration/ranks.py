@@ -38,10 +38,11 @@ def lost_us(trace, late_us):
 
 
 def make_rank(trace, rank, world, offset_us=0.0, drift=0.0, late_us=0.0, late_in=lambda index: True):
-    """The trace as rank `rank` of `world` saw it: all stamps on a clock that is ahead by `offset_us` and runs faster by
-    `drift`; its kernels of collectives begin `late_us` later (and end with all others') where `late_in(index)`.
+    """Returns the trace from the view of rank `rank` of `world`.
 
-    Events are copies. Their args are shared with `trace`, except those of collectives.
+    Its clock is ahead by `offset_us` and runs faster by `drift`. Where `late_in(index)` holds, its collective kernels
+    start `late_us` later and end at the same time as on all ranks. The events are copies, but share their args with
+    `trace`, except for collectives.
     """
     events = [{**event} for event in trace["traceEvents"]]
     info = {**trace.get("distributedInfo", {}), "rank": rank, "world_size": world}

@@ -22,14 +22,14 @@ REFERENCES = {
 
 
 def write(trace, folder):
-    """Writes a CSV file a table. Fails where the program does."""
+    """Writes one CSV file per table. Fails if the program fails."""
     outcome = support.headroom("export", trace, "--to", "csv", "-o", folder, "-q")
     if outcome.code != 0:
         raise AssertionError(str(outcome))
 
 
 def read(folder):
-    """{table: [row]}, with what refers to a row replaced by what that row says."""
+    """Returns {table: [row]}. Replaces each reference to a row by the contents of that row."""
     rows = {}
     for path in sorted(folder.iterdir()):
         with open(path, newline="", encoding="utf-8") as file:
@@ -44,8 +44,8 @@ def tables(trace, folder):
 
 
 def compare(one, other, folder):
-    """Sentences that say where the tables of two traces differ; [] where they are equal. Files with the same bytes are
-    not read."""
+    """Returns sentences on the differences between the tables of two traces. Parses the files only if their bytes
+    differ."""
     folders = folder / "tables-of-one", folder / "tables-of-other"
     for trace, tables_of_it in zip((one, other), folders):
         write(trace, tables_of_it)
@@ -57,7 +57,7 @@ def compare(one, other, folder):
 
 
 def resolved(rows, referred, table, row, depth=0):
-    """`referred`: texts of rows that others refer to, by table and number."""
+    """`referred` caches the texts of referenced rows, by table and number."""
     values = []
     for column, text in row.items():
         target = REFERENCES.get(column)

@@ -87,7 +87,7 @@ def _no_constant(name):
 
 @functools.cache
 def has_module(python, module):
-    """Whether a Python finds a module. Does not import it, which takes seconds for PyTorch."""
+    """Returns whether a Python finds a module. Does not import it, because PyTorch takes seconds to import."""
     code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
     return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
 
@@ -100,20 +100,20 @@ def sanitized():
 
 
 def headroom(*args, cwd=None, seconds=60, processor_s=None, address_space=None, environment=None, launcher=()):
-    """Runs the program, without what it may have learned on this machine.
+    """Runs the program without its local state on this machine.
 
-    seconds        Only a program that hangs takes as long, however busy the machine is.
-    processor_s    It is killed when its threads have used that much of a processor (10 times as much with a sanitizer).
-    address_space  Bytes it may map (not with a sanitizer).
-    launcher       Command that starts it, with its flags.
+    seconds        Time limit: only a program that hangs reaches it, even on a busy machine.
+    processor_s    Limit of the CPU time of all threads (10 times as much with a sanitizer).
+    address_space  Limit of the address space in bytes (none with a sanitizer).
+    launcher       Command that starts the program, with its flags.
     """
     return run([*launcher, BINARY, *args], cwd, seconds, address_space, environment, processor_s)
 
 
 @functools.cache
 def answer(*args, **environment):
-    """The outcome of headroom(*args), which runs once in this process. Requires that the command only reads, and only
-    files that no test changes."""
+    """Returns the outcome of headroom(*args) and caches it in this process. Requires a command that writes nothing and
+    reads only files that no test changes."""
     return headroom(*args, environment=environment)
 
 

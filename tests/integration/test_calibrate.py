@@ -13,7 +13,7 @@ SAMPLE = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
 class Calibrate(loading.WithPyTorch):
     def test_what_is_measured_is_found_by_later_runs(self):
         state = {"XDG_STATE_HOME": str(self.scratch)}
-        for seconds in (1, 2, 4, 8):  # A busy machine gives no answer, and says to measure longer.
+        for seconds in (1, 2, 4, 8):  # On a busy machine the command asks for a longer measurement.
             outcome = support.headroom(
                 "calibrate", "--host", "--python", loading.PYTHON, "--seconds", seconds, environment=state
             )

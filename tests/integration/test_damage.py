@@ -7,7 +7,7 @@ import unittest
 import damage
 from integration import support
 
-GATE = {"cuts": 200, "gzip_cuts": 125, "flips": 200, "gzip_flips": 100}  # cases a trace; --full takes all
+GATE = {"cuts": 200, "gzip_cuts": 125, "flips": 200, "gzip_flips": 100}  # Cases per trace; --full runs all.
 
 
 def small_traces():

@@ -3,7 +3,7 @@ import json
 
 from integration import loading, support
 
-# tests/run: no other tests meanwhile. Only --full compares times closely.
+# tests/run runs no other tests at the same time. Only --full compares times closely.
 RUNS_ALONE = support.FULL
 
 
@@ -38,7 +38,7 @@ class Data(loading.Recorded):
                 )
                 report = self.data()
                 batch = report["batch"]
-                # "cores": other programs took them.
+                # The bound is "cores" if other programs use the cores.
                 self.assertIn(report["bound"], (bound, "cores"), batch)
                 self.assertEqual(batch["cpu_ms"] > batch["blocked_ms"], bound == "preparation", batch)
                 self.assertGreater(report["loop"]["wait_share_pct"], 50)

@@ -6,7 +6,7 @@ import subprocess
 
 from integration import loading, support
 
-# tests/run: no other tests meanwhile. Only --full compares times closely.
+# tests/run runs no other tests at the same time. Only --full compares times closely.
 RUNS_ALONE = support.FULL
 
 PYTHON = loading.PYTHON

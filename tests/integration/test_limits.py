@@ -106,7 +106,7 @@ class Sizes(support.ProgramTest):
     KERNEL = b'{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1000, "dur": 100, "args": {}}'
 
     def assert_bounded(self, name, data):
-        """Read or refused within seconds of a processor, and what is printed stays small."""
+        """Requires that the program reads or refuses the file within 15 s of CPU time, with a small output."""
         outcome = support.headroom("report", "--json", self.write(name, data), processor_s=15)
         self.assertIn(outcome.code, (0, 3), outcome)
         self.assertLess(len(outcome.out) + len(outcome.err), MEBI, "the output grows with the input")
@@ -174,7 +174,7 @@ class References(support.ProgramTest):
     LONG = "x" * 500_000
 
     def assert_bounded(self, name, data, code):
-        """Read within seconds of a processor and 1.5 GiB, with `code` in its health; None: nothing need be told."""
+        """Requires a read within 15 s of CPU time and 1.5 GiB, and the health issue `code` unless it is None."""
         path = data if isinstance(data, pathlib.Path) else self.write(name, data)
         outcome = support.headroom("report", "--json", path, processor_s=15, address_space=ADDRESS_SPACE)
         self.assertEqual(outcome.code, 0, outcome)

@@ -363,7 +363,7 @@ class Prometheus(MonitorTest):
             self.assertEqual(answer.status, 200)
             self.assertTrue(answer.getheader("Content-Type").startswith("text/plain; version=0.0.4"))
             self.assertEqual(exposition_errors(text), [], text)
-            seen += "headroom_cpu_util_simple_ratio{" in text  # Rates come with the second sample.
+            seen += "headroom_cpu_util_simple_ratio{" in text  # Rates require two samples.
         self.assertIn("headroom_free_memory_bytes{", text)
         self.assertIn("headroom_network_sent_bytes_total{", text)
         self.assertIn("headroom_cpu_util_simple_ratio{", text)

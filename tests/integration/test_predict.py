@@ -1123,7 +1123,7 @@ class Plans(PredictTest):
 
 class Devices(PredictTest):
     def changed(self, device, short_name="CHANGED", **figures):
-        """A file like a shipped device's, some of whose figures are so many times as high."""
+        """Writes a copy of a shipped device file with some figures multiplied by a factor."""
         text = (support.ROOT / f"data/devices/{device}.toml").read_text(encoding="utf-8")
         for key, value in (("name", f'"{short_name}"'), ("short_name", f'"{short_name}"'), ("match", "[]")):
             text, found = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)

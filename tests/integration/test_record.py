@@ -464,7 +464,7 @@ class Record(support.ProgramTest):
         self.assertEqual(report["steps"]["count"], 20)
         self.assertEqual(report["bottleneck"]["verdict"], "input")
         timings = {row["name"]: row for row in report["timings"]}
-        self.assertGreater(timings["dataloader_next"]["total_ms"], 19 * 32 * 0.5)  # It sleeps 0.5 ms a sample.
+        self.assertGreater(timings["dataloader_next"]["total_ms"], 19 * 32 * 0.5)  # It sleeps 0.5 ms per sample.
         for name in ("train_batch.forward", "train_batch.backward", "train_batch.optimizer"):
             self.assertGreater(timings[name]["total_ms"], 0, name)
 

@@ -16,8 +16,8 @@ PYTHON = "/usr/bin/python3"  # Debian's, which has PyTorch.
 REGIONS = support.BINARY.parent / "tests/recording/regions"
 PATIENCE_S = 120
 
-# Sleeps in each step as long as a file says, so that a "change of the program" is a change of that file. Its timers are
-# explicit: importing PyTorch takes longer than most tests. Writes lines at once: two such programs may share a pipe.
+# Reads the sleep time per step from a file. A change of that file acts as a change of the program. Sets its own timers,
+# because PyTorch takes longer to import than most tests. Writes whole lines, because two programs may share a pipe.
 LOOP = """
 import pathlib, sys, time
 import headroom
@@ -126,7 +126,7 @@ class RunTest(support.ProgramTest):
 
     def press(self, page):
         status, text = page.ask("POST", "run")
-        self.assertEqual(status, 202, text)  # The request announces no body; waiting for one would end in an error.
+        self.assertEqual(status, 202, text)  # A server that waits for a body answers with an error.
 
     def await_run(self, page, holds):
         until = time.monotonic() + PATIENCE_S

@@ -14,8 +14,8 @@ import urllib.parse
 from integration import support
 
 TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
-THREADS, LIMIT_S = 64, 5  # Of the server, and what it gives a client to send a request or take an answer (docs/ui.md).
-PATIENCE_S = 60  # Only a server that hangs takes as long.
+THREADS, LIMIT_S = 64, 5  # The server's threads and its time limit for a client (docs/ui.md).
+PATIENCE_S = 60  # Only a server that hangs takes this long.
 
 
 class Server:
@@ -78,7 +78,7 @@ class Server:
 
 
 def is_open(connection):
-    """Whether the server has neither answered nor hung up. Makes the connection non-blocking."""
+    """Returns whether the server has neither answered nor closed the connection. Makes it non-blocking."""
     connection.setblocking(False)
     try:
         connection.recv(1, socket.MSG_PEEK)
@@ -297,7 +297,7 @@ class Clients(UiServer):
                 for one in silent:
                     one.sendall(sent)
                 self.assertEqual(self.server.ask("/api/v1/state"), 200)
-                # All that the threads serve are let go where they are given their whole time.
+                # A server that grants each client the full LIMIT_S closes THREADS clients before it answers.
                 self.assertGreater(sum(map(is_open, silent)), len(silent) - THREADS)
                 for one in silent:
                     one.close()
@@ -377,7 +377,7 @@ class Ends(support.ProgramTest):
                 waiting.sendall(server.head("/api/v1/whatif").encode())
                 code, seconds = server.end(number)
             self.assertEqual(code, 0)
-            self.assertLess(seconds, LIMIT_S)  # It waits for none of them.
+            self.assertLess(seconds, LIMIT_S)  # The server waits for no client.
             server = Server("--port", str(port))
             self.assertEqual(server.port, port)
             self.assertEqual(server.ask(), 200)
@@ -401,7 +401,7 @@ class Ends(support.ProgramTest):
                 self.assertTrue(is_open(waiting), path)
             self.assertEqual(server.end()[0], 0)
             waiting.setblocking(True)
-            self.assertNotEqual(read_answer(waiting)[0], 200)  # It was not computed to its end.
+            self.assertNotEqual(read_answer(waiting)[0], 200)  # The server stopped the computation.
 
     def test_who_has_gone_is_not_computed_for(self):
         server = Server(trace=support.ROOT / "data/samples/resnet50_fp32_h200.json.gz")

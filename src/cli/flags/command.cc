@@ -17,7 +17,7 @@ namespace {
 
 using HelpText = std::function<std::string(const CommandDescription&)>;
 
-/// "data bench", without the program's name; empty for the program.
+/// Returns "data bench", without the program's name; empty for the program.
 std::string PathOf(const CLI::App& app) {
   if (app.get_parent() == nullptr) return "";
   const std::string outer = PathOf(*app.get_parent());
@@ -28,7 +28,7 @@ std::vector<const CLI::App*> CommandsBelow(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); });
 }
 
-/// The words that a ValueCheck names.
+/// Returns the known words of the option's ValueCheck.
 std::vector<std::string> WordsOf(CLI::Option& option) {
   std::string words;
   try {
@@ -97,7 +97,7 @@ class HelpFormatter : public CLI::Formatter {
   explicit HelpFormatter(HelpText help) : help_(std::move(help)) {}
 
   std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
-    // CLI11 gives options to look at only of an App that may be changed; Describe() changes none.
+    // CLI11 lists non-const options only of a non-const App. Describe() changes nothing.
     return help_(Describe(*const_cast<CLI::App*>(app)));
   }
 
@@ -105,7 +105,7 @@ class HelpFormatter : public CLI::Formatter {
   HelpText help_;
 };
 
-/// What is wrong with the word that stands where a command of `app` must; empty: nothing.
+/// Returns the error if `app` requires a command and the line gives none; empty if there is none.
 std::string WrongCommand(const CLI::App& app) {
   const bool is_needed = app.get_parent() == nullptr || app.get_require_subcommand_min() > 0;
   if (!is_needed || !app.get_subcommands().empty()) return "";
@@ -114,10 +114,10 @@ std::string WrongCommand(const CLI::App& app) {
   const std::vector<std::string> names = Command(const_cast<CLI::App*>(&app)).command_names();
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
-    // The program alone is a question for its help.
+    // The program without arguments prints its help.
     return path.empty() ? "" : fmt::format("{}needs a command: {}", before, fmt::join(names, ", "));
   }
-  // The flag is wrong, and a word behind it may be its value.
+  // The flag is unknown, so the next word may be its value.
   if (words.front().starts_with('-')) {
     return path.empty() ? ""
                         : fmt::format("{}{}: no such flag; a command comes first: {}", before,
@@ -126,7 +126,7 @@ std::string WrongCommand(const CLI::App& app) {
   return NoSuchCommand(before, words.front(), names);
 }
 
-/// What is wrong with a flag that `app`, of `program`, does not have; empty: the error is another.
+/// Returns the error for a flag that `app` of `program` does not have; empty for other errors.
 std::string WrongFlag(const CLI::App& program, const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return "";
   for (const std::string& word : program.remaining(/*recurse=*/true)) {
@@ -259,7 +259,7 @@ std::vector<CommandDescription> Program::Describe() const {
 }
 
 ParsedCommandLine Program::Parse(std::vector<std::string> arguments) const {
-  std::reverse(arguments.begin(), arguments.end());  // The order that CLI11 wants a vector in.
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 requires reverse order.
   const auto asked = [&] {
     CLI::App* innermost = app_.get();
     while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
@@ -269,7 +269,7 @@ ParsedCommandLine Program::Parse(std::vector<std::string> arguments) const {
   try {
     app_->parse(arguments);
   } catch (const CLI::Success&) {
-    // --version belongs to the program alone, --help to every command.
+    // Only the program has --version. Every command has --help.
     const bool version = asked() == app_.get() && app_->get_help_ptr()->count() == 0;
     return {.request = version ? Request::kVersion : Request::kHelp, .asked = Command(asked())};
   } catch (const CLI::ParseError& error) {

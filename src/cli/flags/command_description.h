@@ -1,4 +1,4 @@
-// What the command line declares, for what is made of it: help, completions and manual pages.
+// Describes the declared command line, for the help, the completions and the manual pages.
 #pragma once
 
 #include <string>
@@ -6,29 +6,29 @@
 
 namespace headroom::cli {
 
-/// A flag, or an argument by its position.
+/// A flag or a positional argument.
 struct FlagDescription {
-  std::vector<std::string> names = {};  ///< "-o", "--output"; the name of an argument.
-  std::string value = {};               ///< The name of its value: "FILE".
+  std::vector<std::string> names = {};  ///< "-o", "--output", or an argument's name.
+  std::string value = {};               ///< The name of the value: "FILE".
   bool takes_value = false;
-  std::vector<std::string> words = {};  ///< Values that are known.
+  std::vector<std::string> words = {};  ///< Known values.
   std::string description = {};
   std::string group = {};
-  bool is_list = false;    ///< It takes several.
-  bool is_joined = false;  ///< Several may stand in one word, with commas between them.
+  bool is_list = false;    ///< Takes several values.
+  bool is_joined = false;  ///< Takes several values in one word, separated by commas.
   bool is_required = false;
-  bool takes_others = false;  ///< Values beside its words.
+  bool takes_others = false;  ///< Also takes values outside `words`.
 };
 
 struct CommandDescription {
-  std::string name = {};  ///< "report", "data bench"; empty: the program itself.
+  std::string name = {};  ///< "report", "data bench"; empty for the program.
   std::string summary = {};
   std::vector<FlagDescription> arguments = {};
-  std::vector<FlagDescription> flags = {};  ///< Those that help lists, group by group.
-  std::vector<std::string> commands = {};   ///< Names of the commands below this one.
-  std::vector<std::string> summaries = {};  ///< Their summaries, in the same order.
-  std::string footer = {};                  ///< Examples and more, shown as they are.
-  bool takes_command = false;               ///< `-- COMMAND` may follow.
+  std::vector<FlagDescription> flags = {};  ///< The flags in the help, by group.
+  std::vector<std::string> commands = {};   ///< Names of the subcommands.
+  std::vector<std::string> summaries = {};  ///< Summaries of the subcommands.
+  std::string footer = {};                  ///< Examples and more, verbatim.
+  bool takes_command = false;               ///< Accepts `-- COMMAND`.
 };
 
 }  // namespace headroom::cli

@@ -14,7 +14,7 @@
 namespace headroom::cli {
 namespace {
 
-/// The number that is the whole text, if it is finite.
+/// Returns the finite number that fills the whole text, if any.
 std::optional<double> NumberIn(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,4 +1,4 @@
-// Checks of the values of flags, made while the command line is parsed.
+// Checks the values of flags during the parsing of the command line.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,31 @@
 namespace headroom::cli {
 
 struct ValueCheck {
-  /// What is wrong with a value; empty: nothing.
+  /// Returns the error in a value; empty if the value is valid.
   std::function<std::string(const std::string& text)> wrong;
-  /// Values that are known, joined by '|', for help and completions; "..." at the end: among
-  /// others.
+  /// Known values for help and completions, joined by '|'. "..." at the end allows others.
   std::string words = {};
 };
 
-/// The text is one of these words.
+/// Requires one of these words.
 ValueCheck OneOf(std::vector<std::string> words);
 
-/// Names words that a flag takes and refuses nothing: the command judges the value when it reads
-/// it.
+/// Lists known words for help and completions. Accepts all values: the command checks them.
 ValueCheck Known(std::span<const std::string_view> words);
 
-/// The text is not empty, as an unset variable of a shell is.
+/// Requires a text that is not empty. An unset shell variable gives an empty one.
 ValueCheck NotEmpty();
 
-/// The text is a list of names with commas between them, none of which is empty.
+/// Requires a comma-separated list of names, none of them empty.
 ValueCheck NameList();
 
-/// The text is a whole number in these limits, both included.
+/// Requires a whole number from `min` to `max`, both included.
 ValueCheck WholeNumber(std::int64_t min, std::int64_t max);
 
-/// The text is a number in these limits, both included.
+/// Requires a number from `min` to `max`, both included.
 ValueCheck Between(double min, double max);
 
-/// The text is a finite number above 0.
+/// Requires a finite number above 0.
 ValueCheck AboveZero();
 
 }  // namespace headroom::cli
