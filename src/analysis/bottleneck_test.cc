@@ -254,7 +254,7 @@ TEST(Causes, TheGpuWaitsForTheHostBeforeItsFirstTask) {
 TEST(Bottleneck, IsLessSureOfInferredStepsAndDamagedTraces) {
   StoreBuilder inferred;
   for (int i = 0; i < 4; ++i) {
-    inferred.Annotation("train_batch", kMain, i * 1000, 990);
+    inferred.Annotation("learn", kMain, i * 1000, 990);
     HostBound(inferred, i * 1000);
   }
   Bottleneck verdict = AnalyzeTrace(inferred).bottleneck;

@@ -27,6 +27,7 @@ constexpr RoleName kRoles[] = {
     {"data-wait", HostRole::kDataWait},
     {"optimizer", HostRole::kOptimizer},
     {"optimizer-step", HostRole::kOptimizerStep},
+    {"iteration", HostRole::kIteration},
     {"backward", HostRole::kBackward},
     {"forward", HostRole::kForward},
     {"callback", HostRole::kCallback},

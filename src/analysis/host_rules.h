@@ -27,6 +27,7 @@ enum class HostRole : std::uint8_t {
   kDataWait,
   kOptimizer,
   kOptimizerStep,
+  kIteration,
   kBackward,
   kForward,
   kCallback,

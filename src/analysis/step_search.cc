@@ -9,6 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/steps/kernel_steps.h"
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
 
@@ -60,8 +63,9 @@ bool IsEndOfLoop(const TraceStore& store, NameFacts& names, ThreadId loop, Inter
   return of_last.operators == 0 || of_last.operators * kNextToNothing < of_before.operators;
 }
 
-/// "ProfilerStep#N" of "ProfilerStep#12", "step N" of "step 12".
+/// "ProfilerStep#N" of "ProfilerStep#12", "step N" of "step 12", "train_step" of itself.
 std::string MarkerOf(std::string_view name) {
+  if (name.find_first_of("#0123456789") == std::string_view::npos) return std::string(name);
   if (name.find('#') == std::string_view::npos && name.find_first_of("0123456789") != name.npos)
     return fmt::format("{}N", name.substr(0, name.find_last_not_of("0123456789") + 1));
   return fmt::format("{}#N", name.substr(0, name.find('#')));
@@ -235,43 +239,93 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
   return found;
 }
 
-/// Kernels that return evenly: several names that each run once a step. Natural candidates (loss,
-/// optimizer, collectives) need no special rule.
-FoundSteps FromRepeatedKernels(const TraceStore& store) {
+/// The letters that a mark begins with: what is the same of "denoise_step_3" and "denoise_step_4",
+/// of "step[DECODE bs=32]" and "step[PREFILL bs=1]".
+std::string_view WordsOf(std::string_view name) {
+  const auto is_word = [](char c) { return IsLetter(c) || c == '_' || c == '[' || c == ']'; };
+  const std::size_t begin = name.find_first_not_of("# ");
+  if (begin == std::string_view::npos) return name;
+  std::size_t end = begin;
+  while (end < name.size() && is_word(name[end])) ++end;
+  return name.substr(begin, end - begin);
+}
+
+/// Ranges whose names say that each is an iteration. Of several kinds, those that cover most time.
+/// A step lasts to the next range, but not over a pause.
+FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
+  struct Series {
+    std::vector<HostEventId> ranges;
+    DurationNs covered;
+  };
+  const auto& events = store.host_events;
+  std::map<std::pair<ProcessId, std::string_view>, Series> by_words;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] != HostEventKind::kAnnotation ||
+        !names.Roles(events.name[row]).Has(HostRole::kIteration))
+      continue;
+    Series& series = by_words[{store.threads.process[events.thread[row].index()],
+                               WordsOf(store.Text(events.name[row]))}];
+    series.ranges.emplace_back(row);
+  }
+  const decltype(by_words)::value_type* best = nullptr;
+  for (auto& entry : by_words) {
+    std::vector<HostEventId>& ranges = entry.second.ranges;
+    std::stable_sort(ranges.begin(), ranges.end(), [&](HostEventId a, HostEventId b) {
+      return events.start[a.index()] < events.start[b.index()];
+    });
+    // Those inside of another, or on a second thread at the same time, are parts.
+    std::vector<HostEventId> outer;
+    for (const HostEventId range : ranges) {
+      if (!outer.empty() && events.start[range.index()] < store.HostEnd(outer.back())) continue;
+      outer.push_back(range);
+      entry.second.covered += events.duration[range.index()];
+    }
+    ranges = std::move(outer);
+    if (best == nullptr || entry.second.covered > best->second.covered) best = &entry;
+  }
   FoundSteps found;
-  const auto& tasks = store.gpu_tasks;
-  // Steps are spans of the host where there is one: a kernel counts when it was launched.
-  const bool any_launch = std::any_of(tasks.launch.values().begin(), tasks.launch.values().end(),
-                                      [](HostEventId launch) { return launch.valid(); });
-  std::map<std::pair<DeviceId, StringId>, std::vector<TimeNs>> marks;
-  for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const HostEventId launch = tasks.launch[i];
-    if (tasks.kind[i] != GpuTaskKind::kKernel || launch.valid() != any_launch) continue;
-    marks[{store.DeviceOf(GpuTaskId(i)), tasks.name[i]}].push_back(
-        any_launch ? store.host_events.start[launch.index()] : tasks.start[i]);
+  if (best == nullptr || best->second.covered.ns() <= 0) return found;
+  const std::vector<HostEventId>& ranges = best->second.ranges;
+  std::vector<DurationNs> gaps;
+  for (std::size_t i = 0; i + 1 < ranges.size(); ++i)
+    gaps.push_back(events.start[ranges[i + 1].index()] - store.HostEnd(ranges[i]));
+  std::vector<DurationNs> sorted = gaps;
+  std::sort(sorted.begin(), sorted.end());
+  found.source = StepSource::kAnnotation;
+  found.marker = MarkerOf(store.Text(events.name[ranges.front().index()]));
+  found.process = best->first.first;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    Interval span = {events.start[ranges[i].index()], store.HostEnd(ranges[i])};
+    const bool pauses = i == gaps.size() || gaps[i] > sorted[sorted.size() / 2] +
+                                                          sorted[sorted.size() / 2] + span.length();
+    if (!pauses) span.end += gaps[i];
+    if (span.length().ns() > 0)
+      found.steps.push_back({static_cast<std::int64_t>(found.steps.size()), span});
   }
-  if (marks.empty()) return found;
-  const DurationNs extent = tasks.start[tasks.rows() - 1] - tasks.start[0];
-  // One name that returns evenly is a coincidence, several that return equally often agree on a
-  // step. The fewest marks are the longest period.
-  constexpr std::size_t kMostMarks = 10000;
-  constexpr std::size_t kAgreeingNames = 3;
-  std::map<std::size_t, std::vector<const std::vector<TimeNs>*>> by_count;
-  for (auto& [key, times] : marks) {
-    if (times.size() < kFewestMarks + 1 || times.size() > kMostMarks) continue;
-    std::sort(times.begin(), times.end());
-    if (Unevenness(times) > kEven) continue;
-    if ((times.back() - times.front()).ns() < extent.ns() / 2) continue;
-    by_count[times.size()].push_back(&times);
-  }
-  for (const auto& [count, agreeing] : by_count) {
-    if (agreeing.size() < kAgreeingNames) continue;
-    found.source = StepSource::kInferred;
-    found.marker = fmt::format("{} kernels that run once a step", agreeing.size());
-    found.confidence = count >= 5 ? "medium" : "low";
-    found.steps = BetweenMarks(*agreeing.front());
-    break;
-  }
+  return found;
+}
+
+/// Kernels that repeat in the same order.
+FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
+  constexpr std::size_t kMany = 5;
+  constexpr double kNearlyAll = 0.8;
+  KernelSteps repeated = FindKernelSteps(store, names);
+  FoundSteps found;
+  found.layers = repeated.layers;
+  if (repeated.spans.empty()) return found;
+  const std::size_t count = repeated.spans.size();
+  const bool exact =
+      repeated.exact * 10 >= count * 9 && !repeated.of_families && !repeated.by_times;
+  found.source = StepSource::kInferred;
+  found.process = repeated.process;
+  found.on_gpu = repeated.on_gpu;
+  found.marker =
+      fmt::format("{}{} kernels in the same order", exact ? "" : "about ", repeated.kernels);
+  found.confidence = exact && count >= kMany && repeated.covered >= kNearlyAll ? "high"
+                     : exact || count >= kMany                                 ? "medium"
+                                                                               : "low";
+  for (std::size_t i = 0; i < count; ++i)
+    found.steps.push_back({static_cast<std::int64_t>(i), repeated.spans[i]});
   return found;
 }
 
@@ -323,9 +377,10 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   }
   if (!options.step_marker.empty()) return FromMarker(store, options.step_marker);
   FoundSteps found = FromAnnotations(store, names);
+  if (found.steps.empty()) found = FromIterationMarks(store, names);
   if (found.steps.empty()) found = FromOptimizer(store, names);
   if (found.steps.empty()) found = FromRepeatedAnnotation(store);
-  if (found.steps.empty()) found = FromRepeatedKernels(store);
+  if (found.steps.empty()) found = FromKernelSequence(store, names);
   return found;
 }
 

@@ -357,10 +357,11 @@ struct WorkEnds {
   std::vector<TimeNs> of_step;
 };
 
-/// Gives every task to the step in which it was launched.
-WorkEnds AssignTasks(const TraceStore& store, StepAnalysis& out) {
+/// Gives every task to the step in which it was launched; in which it began, where steps are of the
+/// GPU's time.
+WorkEnds AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
-  const bool any_launch = HasLaunches(store);
+  const bool any_launch = !on_gpu && HasLaunches(store);
   WorkEnds ends;
   ends.of_step.assign(out.hosts.size(), TimeNs(INT64_MIN));
   auto misplaced = out.misplaced.begin();
@@ -373,7 +374,8 @@ WorkEnds AssignTasks(const TraceStore& store, StepAnalysis& out) {
     if (out.hosts.empty() || !IsWorkOf(store, out.process, GpuTaskId(i))) continue;
     if (any_launch && !launch.valid() && !out.before_recording[i]) continue;
     const bool before_recording = any_launch && !launch.valid();
-    const TimeNs when = launch.valid() ? store.host_events.start[launch.index()] : tasks.start[i];
+    const TimeNs when =
+        any_launch && launch.valid() ? store.host_events.start[launch.index()] : tasks.start[i];
     if (before_recording || when < out.hosts.front().start) {
       ++out.steps.tasks_before_first;
       ends.before_first = std::max(ends.before_first, store.TaskEnd(GpuTaskId(i)));
@@ -479,7 +481,7 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   out.before_recording = FindWorkBeforeRecording(store);
   out.misplaced = FindMisplacedTasks(store, names);
 
-  const WorkEnds ends = AssignTasks(store, out);
+  const WorkEnds ends = AssignTasks(store, found.on_gpu, out);
   const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);

@@ -318,27 +318,27 @@ TEST(InferredSteps, FollowTheOptimizerThatStepsLeastOften) {
 TEST(InferredSteps, ElseFollowTheAnnotationThatReturnsEvenly) {
   StoreBuilder b;
   for (int i = 0; i < 4; ++i) {
-    b.Annotation("train_batch", kMain, i * 100, 90);
+    b.Annotation("learn", kMain, i * 100, 90);
     b.Annotation("attention", kMain, i * 100 + 10, 5);
     b.Annotation("attention", kMain, i * 100 + 60, 5);
   }
   for (const int at : {3, 50, 170, 390}) b.Annotation("logging", kMain, at, 5);
   const StepAnalysis found = StepsOf(b);
-  EXPECT_EQ(found.steps.marker, "train_batch");
+  EXPECT_EQ(found.steps.marker, "learn");
   EXPECT_EQ(found.steps.confidence, "medium") << "four marks are few";
 }
 
 TEST(InferredSteps, AreNotWhatIsLoggedNowAndThenNorEpochs) {
   StoreBuilder b;
-  for (int i = 0; i < 50; ++i) b.Annotation("train_batch", kMain, i * 100, 90);
+  for (int i = 0; i < 50; ++i) b.Annotation("learn", kMain, i * 100, 90);
   for (int i = 0; i < 5; ++i) b.Annotation("log_metrics", kMain, i * 1000 + 95, 2);
   for (int i = 0; i < 4; ++i) b.Annotation("epoch", kMain, i * 1250, 1240);
   const StepAnalysis found = StepsOf(b);
-  EXPECT_EQ(found.steps.marker, "train_batch");
+  EXPECT_EQ(found.steps.marker, "learn");
   EXPECT_EQ(found.steps.confidence, "medium") << "nothing else says that this is a step";
 }
 
-/// Three kernels that run once every 100 us, one that runs 7 times.
+/// Ten kernels every 100 us; one of them runs 7 times.
 StoreBuilder PeriodicKernels(bool with_launches, int periods) {
   StoreBuilder b;
   for (int i = 0; i < periods; ++i) {
@@ -354,12 +354,13 @@ StoreBuilder PeriodicKernels(bool with_launches, int periods) {
   return b;
 }
 
-TEST(InferredSteps, ElseFollowKernelsThatRunOnceAStep) {
+TEST(InferredSteps, ElseRepeatTheirKernels) {
   for (const bool with_launches : {true, false}) {
     const StepAnalysis found = StepsOf(PeriodicKernels(with_launches, 6));
     EXPECT_EQ(found.steps.source, StepSource::kInferred) << with_launches;
-    EXPECT_EQ(found.steps.confidence, "medium");
-    EXPECT_EQ(found.steps.list.size(), 5u);
+    EXPECT_EQ(found.steps.confidence, "high");
+    EXPECT_EQ(found.steps.marker, "10 kernels in the same order");
+    EXPECT_EQ(found.steps.list.size(), 6u) << "the last one is whole, too";
     EXPECT_EQ(found.steps.p50, Us(100));
     for (const StepRow& row : found.steps.list) EXPECT_EQ(row.tasks, 10);
   }

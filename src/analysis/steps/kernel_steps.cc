@@ -1,0 +1,604 @@
+#include "analysis/steps/kernel_steps.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "analysis/attribution.h"
+#include "analysis/steps/repetition.h"
+
+namespace headroom {
+namespace {
+
+/// Of what looks like steps in every way, two are enough.
+constexpr std::size_t kMinCount = 3, kMinCountOfSure = 2;
+
+/// The kernels of a stream in order.
+struct KernelSequence {
+  std::vector<GpuTaskId> tasks;
+  std::vector<std::uint32_t> symbols;
+  std::vector<std::int64_t> weight_before;  ///< Kernel time before each, and of all.
+
+  std::size_t size() const { return tasks.size(); }
+  std::int64_t Weight(std::size_t first, std::size_t last) const {
+    return weight_before[last] - weight_before[first];
+  }
+};
+
+KernelSequence SequenceOf(const TraceStore& store, StreamId stream) {
+  KernelSequence sequence;
+  sequence.weight_before.push_back(0);
+  for (const GpuTaskId task : store.TasksOf(stream)) {
+    if (store.gpu_tasks.kind[task.index()] != GpuTaskKind::kKernel) continue;
+    sequence.tasks.push_back(task);
+    sequence.symbols.push_back(
+        static_cast<std::uint32_t>(store.gpu_tasks.name[task.index()].index()));
+    sequence.weight_before.push_back(
+        sequence.weight_before.back() +
+        std::max<std::int64_t>(store.gpu_tasks.duration[task.index()].ns(), 0));
+  }
+  return sequence;
+}
+
+/// One symbol for all products, convolutions and attention kernels: libraries choose another for
+/// each size.
+void JoinFamilies(const TraceStore& store, NameFacts& names, KernelSequence& sequence) {
+  constexpr std::uint32_t kFirstFamily = 0xFFFFFF00;
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    const WorkFamily family = names.Kernel(store.gpu_tasks.name[sequence.tasks[i].index()]).family;
+    if (family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
+        family == WorkFamily::kAttention)
+      sequence.symbols[i] = kFirstFamily + static_cast<std::uint32_t>(family);
+  }
+}
+
+/// A unit and where it occurs.
+struct Unit {
+  std::size_t first = 0, period = 0;
+  std::vector<Occurrence> occurrences;
+  std::size_t exact = 0;
+  std::int64_t covered = 0;  ///< Weight of all occurrences.
+  double score = 0;          ///< The same, but those that are not exact count half.
+};
+
+Unit UnitAt(const KernelSequence& sequence, std::size_t first, std::size_t period) {
+  Unit unit;
+  unit.first = first;
+  unit.period = period;
+  unit.occurrences = FindOccurrences(sequence.symbols, first, period);
+  for (const Occurrence& found : unit.occurrences) {
+    const std::int64_t weight = sequence.Weight(found.first, found.last);
+    unit.covered += weight;
+    unit.score += static_cast<double>(weight) * (found.exact ? 1 : 0.5);
+    if (found.exact) ++unit.exact;
+  }
+  return unit;
+}
+
+/// What a repetition looks like to whoever knows training loops.
+class Evidence {
+ public:
+  Evidence(const TraceStore& store, NameFacts& names, const KernelSequence& sequence)
+      : store_(store), names_(names), sequence_(sequence) {}
+
+  bool IsOptimizer(std::size_t kernel) {
+    return names_.Kernel(store_.gpu_tasks.name[sequence_.tasks[kernel].index()]).family ==
+           WorkFamily::kOptimizer;
+  }
+  bool HoldsOptimizer(const Unit& unit) {
+    for (std::size_t i = unit.first; i < unit.first + unit.period; ++i) {
+      if (IsOptimizer(i)) return true;
+    }
+    return false;
+  }
+
+  bool DeviceRunsOptimizer() {
+    const auto& tasks = store_.gpu_tasks;
+    const DeviceId device = store_.DeviceOf(sequence_.tasks.front());
+    for (std::size_t i = 0; i < tasks.rows(); ++i) {
+      if (tasks.kind[i] == GpuTaskKind::kKernel &&
+          names_.Kernel(tasks.name[i]).family == WorkFamily::kOptimizer &&
+          store_.DeviceOf(GpuTaskId(i)) == device)
+        return true;
+    }
+    return false;
+  }
+
+  /// Whether almost every occurrence begins with or holds a copy from the host: a batch.
+  bool CopiesIn(const Unit& unit) {
+    return MostHold(unit, CopiesIntoDevice(), [&](std::size_t kernel) { return StartOf(kernel); });
+  }
+
+  /// When copies from the host to the sequence's device start.
+  const std::vector<TimeNs>& CopiesIntoDevice() {
+    if (copies_) return *copies_;
+    copies_.emplace();
+    const auto& tasks = store_.gpu_tasks;
+    const DeviceId device = store_.DeviceOf(sequence_.tasks.front());
+    for (std::size_t i = 0; i < tasks.rows(); ++i) {
+      if (tasks.copy[i] == CopyKind::kHostToDevice && store_.DeviceOf(GpuTaskId(i)) == device)
+        copies_->push_back(tasks.start[i]);
+    }
+    return *copies_;
+  }
+
+  TimeNs StartOf(std::size_t kernel) const {
+    return store_.gpu_tasks.start[sequence_.tasks[kernel].index()];
+  }
+  /// Between the kernel before and this one. REQUIRES: it is not the first.
+  DurationNs GapBefore(std::size_t kernel) const {
+    return StartOf(kernel) - store_.TaskEnd(sequence_.tasks[kernel - 1]);
+  }
+
+  /// Whether the host waits for the GPU in almost every occurrence.
+  bool Waits(const Unit& unit) {
+    if (!waits_) {
+      waits_.emplace();
+      const auto& events = store_.host_events;
+      const ProcessId process = ProcessOfLaunches();
+      for (std::size_t row = 0; process.valid() && row < events.rows(); ++row) {
+        if (events.kind[row] != HostEventKind::kRuntimeCall &&
+            events.kind[row] != HostEventKind::kDriverCall)
+          continue;
+        if (store_.threads.process[events.thread[row].index()] != process) continue;
+        const HostRoles roles = names_.Roles(events.name[row]);
+        if (roles.Has(HostRole::kSync) || roles.Has(HostRole::kDeviceSync))
+          waits_->push_back(events.start[row]);
+      }
+      std::sort(waits_->begin(), waits_->end());
+    }
+    return MostHold(unit, *waits_, [&](std::size_t kernel) {
+      const HostEventId launch = LaunchOf(kernel);
+      return launch.valid() ? store_.host_events.start[launch.index()] : TimeNs(INT64_MIN);
+    });
+  }
+
+  /// Whether most of it repeats: a step has layers, a layer has none.
+  bool HoldsRepetition(const Unit& unit) const {
+    constexpr std::size_t kFewest = 3;  // Kernels of a layer.
+    const std::int64_t half = sequence_.Weight(unit.first, unit.first + unit.period) / 2;
+    const std::span<const std::uint32_t> symbols(sequence_.symbols);
+    const std::span<const std::int64_t> weight(sequence_.weight_before);
+    for (const Repetition& inner :
+         FindRepetitions(symbols.subspan(unit.first, unit.period),
+                         weight.subspan(unit.first, unit.period + 1), kMinCount)) {
+      if (inner.period >= kFewest && inner.weight > half) return true;
+    }
+    return false;
+  }
+
+  /// Whether the device ran kernels before the first occurrence, or copied from the host, and
+  /// kernels after the last that it did not run in between: what a pass does once, around its
+  /// layers. Not what follows after a long pause.
+  std::pair<bool, bool> IsEnclosed(const Unit& unit) {
+    constexpr std::int64_t kUnitsOfALongPause = 5;
+    constexpr DurationNs kLongPause(10'000'000);
+    const auto& tasks = store_.gpu_tasks;
+    const DeviceId device = store_.DeviceOf(sequence_.tasks.front());
+    const Interval held = {StartOf(unit.occurrences.front().first),
+                           store_.TaskEnd(sequence_.tasks[unit.occurrences.back().last - 1])};
+    const auto of_device = [&](std::size_t task) {
+      return tasks.kind[task] == GpuTaskKind::kKernel && store_.DeviceOf(GpuTaskId(task)) == device;
+    };
+    std::unordered_set<StringId> own;
+    std::size_t task = 0;
+    for (; task < tasks.rows() && tasks.start[task] < held.end; ++task) {
+      if (of_device(task) && tasks.start[task] >= held.start) own.insert(tasks.name[task]);
+    }
+    const auto is_foreign = [&](std::size_t i) {
+      return of_device(i) && !own.contains(tasks.name[i]);
+    };
+    const DurationNs longest =
+        std::max(kLongPause, DurationNs(held.length().ns() * kUnitsOfALongPause /
+                                        static_cast<std::int64_t>(unit.occurrences.size())));
+    bool after = false;
+    TimeNs busy_until = held.end;
+    for (; task < tasks.rows() && !after && tasks.start[task] - busy_until <= longest; ++task) {
+      after = is_foreign(task);
+      busy_until = std::max(busy_until, store_.TaskEnd(GpuTaskId(task)));
+    }
+    const std::vector<TimeNs>& copies = CopiesIntoDevice();
+    bool before = !copies.empty() && copies.front() < held.start;
+    for (std::size_t i = 0; !before && i < tasks.rows() && tasks.start[i] < held.start; ++i)
+      before = is_foreign(i);
+    return {before, after};
+  }
+
+  /// Whether all occurrences were launched inside one call of a module.
+  bool IsInsideOneModule(const Unit& unit) {
+    HostEventId around = LaunchOf(unit.occurrences.front().first);
+    const HostEventId last = LaunchOf(unit.occurrences.back().first);
+    if (!around.valid() || !last.valid()) return false;
+    const auto& events = store_.host_events;
+    if (events.thread[around.index()] != events.thread[last.index()]) return false;
+    const TimeNs until = events.start[last.index()];
+    for (; around.valid(); around = events.parent[around.index()]) {
+      if (store_.HostEnd(around) > until &&
+          names_.Roles(events.name[around.index()]).Has(HostRole::kModuleFrame))
+        return true;
+    }
+    return false;
+  }
+
+  bool IsGraph(std::size_t kernel) {
+    const HostEventId launch = LaunchOf(kernel);
+    return launch.valid() &&
+           names_.Roles(store_.host_events.name[launch.index()]).Has(HostRole::kGraphLaunch);
+  }
+
+  HostEventId LaunchOf(std::size_t kernel) const {
+    return store_.gpu_tasks.launch[sequence_.tasks[kernel].index()];
+  }
+
+  ProcessId ProcessOfLaunches() const {
+    for (std::size_t i = 0; i < sequence_.size(); ++i) {
+      if (const HostEventId launch = LaunchOf(i); launch.valid())
+        return store_.threads.process[store_.host_events.thread[launch.index()].index()];
+    }
+    return {};
+  }
+
+ private:
+  /// Whether one of the sorted times lies in at least four of five spans from one occurrence to the
+  /// next.
+  template <typename TimeOf>
+  static bool MostHold(const Unit& unit, const std::vector<TimeNs>& times, TimeOf time_of) {
+    std::size_t holding = 0;
+    for (std::size_t i = 0; i + 1 < unit.occurrences.size(); ++i) {
+      const TimeNs from = time_of(unit.occurrences[i].first);
+      const TimeNs to = time_of(unit.occurrences[i + 1].first);
+      const auto next = std::lower_bound(times.begin(), times.end(), from);
+      if (next != times.end() && *next < to) ++holding;
+    }
+    return holding * 5 >= (unit.occurrences.size() - 1) * 4;
+  }
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const KernelSequence& sequence_;
+  std::optional<std::vector<TimeNs>> copies_, waits_;  ///< When they start, once asked for.
+};
+
+/// Whether two exact occurrences hold nearly all that ran, an optimizer or layers in each.
+bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence) {
+  constexpr std::int64_t kNearlyAllPct = 80;
+  return unit.exact == kMinCountOfSure &&
+         unit.covered * 100 >= sequence.weight_before.back() * kNearlyAllPct &&
+         (evidence.HoldsOptimizer(unit) || evidence.HoldsRepetition(unit));
+}
+
+/// The unit that is a step, if any repeats: the heaviest repetition, or one that repeats in it and
+/// tells more of being a step.
+std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidence) {
+  std::vector<Unit> units;
+  for (const Repetition& found :
+       FindRepetitions(sequence.symbols, sequence.weight_before, kMinCountOfSure)) {
+    // The same kernel again and again is no iteration; the same graph may be.
+    if (found.period == 1 && !evidence.IsGraph(found.first)) continue;
+    Unit unit = UnitAt(sequence, found.first, found.period);
+    if (unit.occurrences.size() >= kMinCount || IsSure(sequence, unit, evidence))
+      units.push_back(std::move(unit));
+  }
+  if (units.empty()) return std::nullopt;
+  const auto best = std::max_element(units.begin(), units.end(), [](const Unit& a, const Unit& b) {
+    return std::pair(a.score, b.period) < std::pair(b.score, a.period);
+  });
+  const bool optimizer = evidence.HoldsOptimizer(*best);
+  const Unit* chosen = &*best;
+  for (const Unit& inner : units) {
+    if (inner.period * 2 > best->period || inner.score < best->score / 2) continue;
+    const bool is_step = optimizer ? evidence.HoldsOptimizer(inner)
+                                   : evidence.CopiesIn(inner) || evidence.Waits(inner);
+    if (is_step && (chosen == &*best || inner.period > chosen->period)) chosen = &inner;
+  }
+  return *chosen;
+}
+
+/// Whether something in it is done once a step and never once a layer.
+bool LooksLikeAStep(const Unit& unit, Evidence& evidence) {
+  return evidence.HoldsOptimizer(unit) || evidence.CopiesIn(unit) || evidence.Waits(unit) ||
+         evidence.HoldsRepetition(unit);
+}
+
+/// Whether a unit looks like a layer of one pass, or a micro-batch: no optimizer where there is
+/// one.
+bool IsLayer(const Unit& unit, Evidence& evidence) {
+  if (evidence.HoldsOptimizer(unit)) return false;
+  if (evidence.DeviceRunsOptimizer() || evidence.IsInsideOneModule(unit)) return true;
+  const auto [before, after] = evidence.IsEnclosed(unit);
+  return before && after && !LooksLikeAStep(unit, evidence);
+}
+
+/// How many units in a row are one pass, where a unit looks like a layer and nothing else runs
+/// around it: told by longer pauses that return after as many units each time, else by a first pass
+/// that runs slower as a whole. 1: not told.
+std::size_t UnitsOfAPass(const KernelSequence& sequence, const Unit& unit,
+                         const Evidence& evidence) {
+  const std::size_t count = unit.occurrences.size();
+  std::vector<DurationNs> pauses;
+  std::vector<std::int64_t> weights;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Occurrence& found = unit.occurrences[i];
+    if (i > 0) pauses.push_back(evidence.GapBefore(found.first));
+    weights.push_back(sequence.Weight(found.first, found.last));
+  }
+  std::vector<DurationNs> sorted = pauses;
+  std::sort(sorted.begin(), sorted.end());
+  constexpr DurationNs kPause(2000);
+  const DurationNs usual = std::max(sorted[sorted.size() / 2], DurationNs(0));
+  std::vector<std::size_t> after;  // How many units run before a longer pause.
+  for (std::size_t i = 0; i < pauses.size(); ++i) {
+    if (pauses[i] > usual + usual + usual + kPause) after.push_back(i + 1);
+  }
+  if (after.size() >= kMinCount - 1) {
+    const std::size_t every = after[1] - after[0];
+    bool even = every > 1;
+    for (std::size_t i = 1; i < after.size(); ++i) even = even && after[i] - after[i - 1] == every;
+    if (even && after.front() <= every && count - after.back() <= every) return every;
+  }
+
+  constexpr double kSlower = 1.01, kEqual = 0.005;
+  for (std::size_t pass = 2; pass * kMinCount <= count; ++pass) {
+    if (count % pass != 0) continue;
+    const auto bounds = [](auto begin, auto end) { return std::minmax_element(begin, end); };
+    const auto split = weights.begin() + static_cast<std::ptrdiff_t>(pass);
+    const auto first = bounds(weights.begin(), split), rest = bounds(split, weights.end());
+    const auto even = [](const auto& of) {
+      return static_cast<double>(*of.second - *of.first) < kEqual * static_cast<double>(*of.first);
+    };
+    if (even(first) && even(rest) &&
+        static_cast<double>(*first.first) > kSlower * static_cast<double>(*rest.second))
+      return pass;
+  }
+  return 1;
+}
+
+/// Joins as many units in a row to one.
+Unit JoinUnits(const Unit& unit, std::size_t pass) {
+  Unit joined = unit;
+  joined.period *= pass;
+  joined.occurrences.clear();
+  joined.exact = 0;
+  const std::size_t first = unit.occurrences.size() % pass;
+  for (std::size_t i = first; i + pass <= unit.occurrences.size(); i += pass) {
+    Occurrence pass_found = {unit.occurrences[i].first, unit.occurrences[i + pass - 1].last, true};
+    for (std::size_t k = i; k < i + pass; ++k)
+      pass_found.exact = pass_found.exact && unit.occurrences[k].exact;
+    if (pass_found.exact) ++joined.exact;
+    joined.occurrences.push_back(pass_found);
+  }
+  return joined;
+}
+
+/// Where in the unit a step begins: behind the optimizer, else at a copy from the host, else where
+/// the repetition begins if something else ran before, else behind the longest gap.
+std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
+  const std::size_t period = unit.period;
+  // The longest stretch without an optimizer's kernel.
+  std::size_t best = 0, longest = 0, run = 0;
+  bool optimizer = false;
+  for (std::size_t i = 0; i < 2 * period; ++i) {
+    if (evidence.IsOptimizer(unit.first + i % period)) {
+      optimizer = true;
+      run = 0;
+    } else if (++run > longest && run <= period) {
+      longest = run;
+      best = (i + 1 - run) % period;
+    }
+  }
+  if (optimizer) return best;
+
+  std::vector<std::size_t> copied(period);
+  std::vector<std::vector<DurationNs>> gaps(period);
+  const std::vector<TimeNs>& copies = evidence.CopiesIntoDevice();
+  std::size_t exact = 0;
+  for (const Occurrence& found : unit.occurrences) {
+    if (!found.exact) continue;
+    ++exact;
+    for (std::size_t i = 0; i < period; ++i) {
+      if (found.first + i == 0) continue;
+      const std::size_t kernel = found.first + i;
+      gaps[i].push_back(evidence.GapBefore(kernel));
+      const auto copy =
+          std::lower_bound(copies.begin(), copies.end(), evidence.StartOf(kernel - 1));
+      if (copy != copies.end() && *copy < evidence.StartOf(kernel)) ++copied[i];
+    }
+  }
+  const auto most = std::max_element(copied.begin(), copied.end());
+  if (*most * 5 >= exact * 4 && *most > 0) return static_cast<std::size_t>(most - copied.begin());
+  if (unit.occurrences.front().first > 0 && evidence.IsEnclosed(unit).first) return 0;
+  std::size_t widest = 0;
+  DurationNs gap(INT64_MIN);
+  for (std::size_t i = 0; i < period; ++i) {
+    if (gaps[i].empty()) continue;
+    const auto middle = gaps[i].begin() + static_cast<std::ptrdiff_t>(gaps[i].size() / 2);
+    std::nth_element(gaps[i].begin(), middle, gaps[i].end());
+    if (*middle > gap) {
+      gap = *middle;
+      widest = i;
+    }
+  }
+  return widest;
+}
+
+/// Spans from one time to the next; the last lasts as long as the median one, if it may: what
+/// follows on this stream would have ended it.
+std::vector<Interval> SpansBetween(const std::vector<std::pair<TimeNs, TimeNs>>& bounds,
+                                   bool last_is_open) {
+  std::vector<Interval> spans;
+  std::vector<DurationNs> lengths;
+  for (const auto& [start, end] : bounds) {
+    spans.push_back({start, end});
+    lengths.push_back(end - start);
+  }
+  if (spans.size() < 2 || !last_is_open) return spans;
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end() - 1);
+  spans.back().end = std::max(spans.back().end, spans.back().start + *middle);
+  return spans;
+}
+
+/// The occurrences as spans of the host's time; nothing where a launch is not known or one launch
+/// holds several steps.
+std::optional<std::vector<Interval>> HostSpans(const TraceStore& store,
+                                               const KernelSequence& sequence, const Unit& unit,
+                                               const Evidence& evidence) {
+  std::vector<std::pair<TimeNs, TimeNs>> bounds;
+  bool last_is_open = false;
+  for (const Occurrence& found : unit.occurrences) {
+    const HostEventId first = evidence.LaunchOf(found.first);
+    if (!first.valid()) {
+      if (bounds.empty()) continue;  // Launched before recording began.
+      return std::nullopt;
+    }
+    const HostEventId next =
+        found.last < sequence.size() ? evidence.LaunchOf(found.last) : HostEventId();
+    const HostEventId last = evidence.LaunchOf(found.last - 1);
+    if (!next.valid() && !last.valid()) return std::nullopt;
+    last_is_open = !next.valid();
+    const Interval span = {
+        store.host_events.start[first.index()],
+        next.valid() ? store.host_events.start[next.index()] : store.HostEnd(last)};
+    if (span.end <= span.start || (!bounds.empty() && span.start < bounds.back().second))
+      return std::nullopt;
+    bounds.emplace_back(span.start, span.end);
+  }
+  return SpansBetween(bounds, last_is_open);
+}
+
+std::vector<Interval> GpuSpans(const TraceStore& store, const KernelSequence& sequence,
+                               const Unit& unit) {
+  std::vector<std::pair<TimeNs, TimeNs>> bounds;
+  for (const Occurrence& found : unit.occurrences) {
+    const TimeNs end = found.last < sequence.size()
+                           ? store.gpu_tasks.start[sequence.tasks[found.last].index()]
+                           : store.TaskEnd(sequence.tasks[found.last - 1]);
+    const TimeNs start = store.gpu_tasks.start[sequence.tasks[found.first].index()];
+    if (end > start) bounds.emplace_back(start, end);
+  }
+  return SpansBetween(bounds, unit.occurrences.back().last == sequence.size());
+}
+
+/// The occurrences of a unit as steps; none where they are too few or hold too little.
+KernelSteps StepsOf(const TraceStore& store, const KernelSequence& sequence, const Unit& unit,
+                    const Evidence& evidence) {
+  /// Less of the stream's time says nothing of the job. A unit of few kernels must be nearly all of
+  /// it, often.
+  constexpr double kMinCovered = 1.0 / 3, kMinCoveredOfFew = 0.8;
+  constexpr std::size_t kFewKernels = 5, kMinCountOfFew = 5;
+  /// Of the time from the first to the last: steps follow each other, layers of several passes
+  /// have other work between them.
+  constexpr double kMinInARow = 0.75;
+  KernelSteps steps;
+  const std::int64_t extent =
+      sequence.Weight(unit.occurrences.front().first, unit.occurrences.back().last);
+  if (static_cast<double>(unit.covered) < kMinInARow * static_cast<double>(extent)) return steps;
+  const std::int64_t total = sequence.weight_before.back();
+  steps.covered = total > 0 ? static_cast<double>(unit.covered) / static_cast<double>(total) : 0;
+  const bool few = unit.period < kFewKernels;
+  if (steps.covered < (few ? kMinCoveredOfFew : kMinCovered)) return steps;
+  if (few && unit.occurrences.size() < kMinCountOfFew) return steps;
+  steps.kernels = unit.period;
+  steps.exact = unit.exact;
+  steps.process = evidence.ProcessOfLaunches();
+  std::optional<std::vector<Interval>> on_host =
+      steps.process.valid() ? HostSpans(store, sequence, unit, evidence) : std::nullopt;
+  steps.on_gpu = !on_host;
+  steps.spans = on_host ? *std::move(on_host) : GpuSpans(store, sequence, unit);
+  if (steps.spans.size() < kMinCountOfSure) steps.spans.clear();
+  return steps;
+}
+
+KernelSteps SearchSequence(const TraceStore& store, NameFacts& names,
+                           const KernelSequence& sequence, std::size_t min_period) {
+  Evidence evidence(store, names, sequence);
+  std::optional<Unit> unit = ChooseUnit(sequence, evidence);
+  if (!unit || unit->period < min_period) return {};
+  if (IsLayer(*unit, evidence)) {
+    KernelSteps none;
+    none.layers = unit->occurrences.size();
+    return none;
+  }
+  if (!LooksLikeAStep(*unit, evidence)) {
+    if (const std::size_t pass = UnitsOfAPass(sequence, *unit, evidence); pass > 1) {
+      KernelSteps steps = StepsOf(store, sequence, JoinUnits(*unit, pass), evidence);
+      steps.by_times = true;
+      return steps;
+    }
+  }
+  if (const std::size_t phase = PhaseOf(*unit, evidence); phase > 0) {
+    const std::size_t first = unit->first + phase;
+    const std::size_t begin =
+        first + unit->period <= sequence.size() ? first : first - unit->period;
+    Unit moved = UnitAt(sequence, begin, unit->period);
+    if (moved.occurrences.size() >= kMinCount) unit = std::move(moved);
+  }
+  return StepsOf(store, sequence, *unit, evidence);
+}
+
+/// The streams to search: those with a tenth of the kernel time and about as many different kernels
+/// as any. The stream of the loop holds all that a step does; others only help it with one thing.
+std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names) {
+  constexpr std::size_t kMostStreams = 3;
+  constexpr std::int64_t kPartOfAll = 10;
+  struct Candidate {
+    StreamId stream;
+    std::int64_t weight = 0;
+    std::size_t names = 0;
+  };
+  std::vector<Candidate> streams;
+  std::int64_t all = 0;
+  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
+    Candidate candidate = {.stream = StreamId(s)};
+    std::unordered_set<StringId> different;
+    for (const GpuTaskId task : store.TasksOf(StreamId(s))) {
+      const std::size_t row = task.index();
+      if (store.gpu_tasks.kind[row] != GpuTaskKind::kKernel ||
+          names.IsCommunication(store.gpu_tasks.name[row]))
+        continue;
+      candidate.weight += store.gpu_tasks.duration[row].ns();
+      different.insert(store.gpu_tasks.name[row]);
+    }
+    candidate.names = different.size();
+    all += candidate.weight;
+    streams.push_back(candidate);
+  }
+  std::erase_if(streams, [&](const Candidate& candidate) {
+    return candidate.names == 0 || candidate.weight * kPartOfAll < all;
+  });
+  std::stable_sort(streams.begin(), streams.end(), [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.names, a.weight) > std::pair(b.names, b.weight);
+  });
+  std::vector<StreamId> chosen;
+  for (const Candidate& candidate : streams) {
+    if (chosen.size() < kMostStreams && candidate.names * 2 >= streams.front().names)
+      chosen.push_back(candidate.stream);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+KernelSteps FindKernelSteps(const TraceStore& store, NameFacts& names) {
+  constexpr std::size_t kFewestOfFamilies = 6;  // Shorter ones are a coincidence.
+  KernelSteps layers;
+  for (const StreamId stream : StreamsToSearch(store, names)) {
+    KernelSequence sequence = SequenceOf(store, stream);
+    KernelSteps steps = SearchSequence(store, names, sequence, 1);
+    if (!steps.spans.empty()) return steps;
+    layers.layers = std::max(layers.layers, steps.layers);
+    if (layers.layers > 0) continue;
+    JoinFamilies(store, names, sequence);
+    steps = SearchSequence(store, names, sequence, kFewestOfFamilies);
+    steps.of_families = true;
+    if (!steps.spans.empty()) return steps;
+    layers.layers = std::max(layers.layers, steps.layers);
+  }
+  return layers;
+}
+
+}  // namespace headroom
