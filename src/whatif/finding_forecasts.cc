@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <exception>
+#include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -158,9 +161,11 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
     const Effect effect = ApplyAll(job, calls.value(), edit);
     if (!effect.applies) return false;
     error = effect.gpu_error;
-    finding.scenario = attempt.scenario;
   }
-  MsInterval saves = forecaster.SavesOf(edit.Finish(), error);
+  const std::optional<EditedPlan> edited = edit.TryFinish();
+  if (!edited) return false;  // Without these tasks, the recorded order contradicts itself.
+  MsInterval saves = forecaster.SavesOf(*edited, error);
+  if (attempt.edit == nullptr) finding.scenario = attempt.scenario;
   // Between nothing and that.
   if (!attempt.bound.empty()) saves.low = std::min(0.0, saves.mid);
   finding.saves_ms = saves;
@@ -199,6 +204,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
 }
 
 void Abstain(std::string why, TraceReport& report) {
+  if (!report.engine) report.engine.emplace();
   for (Finding& finding : report.findings) finding.saves_note = "cannot be told: " + why;
   report.engine->error = std::move(why);
 }
@@ -224,10 +230,8 @@ void TellThroughput(const Job& job, TraceReport& report) {
       .source = "the batch that the shapes of operators tell, and the mean step as recorded"};
 }
 
-}  // namespace
-
-Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
-                        TraceReport& report) {
+Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
+                   TraceReport& report) {
   const std::optional<StepWindow> window = ChooseWindow(store, report.steps);
   if (!window || report.gpu_time.empty()) return Status::Ok();
   EngineSummary& engine = report.engine.emplace();
@@ -261,6 +265,21 @@ Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, con
   engine.corrected_step_ms = baseline.corrected;
   CorrectMedian(baseline, report.steps);
   return ForecastEach(job, forecaster, report);
+}
+
+}  // namespace
+
+Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
+                        TraceReport& report) {
+  // What was recorded stands without forecasts, so no failure of theirs may take it.
+  try {
+    return ForecastAll(store, knowledge, truth, report);
+  } catch (const std::bad_alloc&) {
+    Abstain("out of memory", report);
+  } catch (const std::exception& error) {
+    Abstain(fmt::format("internal error: {}", error.what()), report);
+  }
+  return Status::Ok();
 }
 
 }  // namespace headroom
