@@ -81,15 +81,14 @@ std::optional<std::size_t> MedianStep(const Steps& steps) {
   return std::nullopt;
 }
 
-/// The part of the median step in which the GPU works; none where that says nothing of the job.
-std::optional<DurationNs> FindCeiling(const TraceReport& report, std::size_t median) {
-  const StepRow& step = report.steps.list[median];
+/// The part of the mean step in which the GPU works; none where that says nothing of the job.
+std::optional<DurationNs> FindCeiling(const TraceReport& report, const StepRow& step) {
   const DurationNs busy = report.breakdown->gpu.Sum();
   if (step.tasks == 0 || busy <= DurationNs(0) || HostRunsOn(step)) return std::nullopt;
   return busy;
 }
 
-std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
+std::vector<CauseRow> DescribeCauses(const CauseTimes& causes, DurationNs wall) {
   std::vector<CauseRow> rows;
   const auto add = [&](std::string name, DurationNs time) {
     rows.push_back({std::move(name), time, SharePct(time, wall)});
@@ -104,6 +103,53 @@ std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
   add("queue", causes.queue);
   add("unknown", causes.unknown);
   return rows;
+}
+
+/// From the launch of the first GPU task to the end of the last, as if it were a step; where the
+/// trace has steps, or no GPU work, nothing.
+std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
+                                        const StepAnalysis& steps) {
+  const auto& tasks = store.gpu_tasks;
+  if (!steps.steps.list.empty() || tasks.rows() == 0) return std::nullopt;
+  Interval whole = {tasks.start[0], tasks.start[0]};
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostEventId launch = tasks.launch[i];
+    if (launch.valid())
+      whole.start = std::min(whole.start, store.host_events.start[launch.index()]);
+    whole.end = std::max(whole.end, store.TaskEnd(GpuTaskId(i)));
+  }
+  if (whole.length().ns() <= 0) return std::nullopt;
+  AnalysisOptions options;
+  options.known_steps = {{0, whole}};
+  Result<StepAnalysis> stretch = AnalyzeSteps(store, names, options);
+  if (!stretch.ok() || stretch.value().steps.list.front().lost_tasks) return std::nullopt;
+  return std::move(stretch).value();
+}
+
+/// The steps that tell of the job: whole, in order, none of which covers a part of another.
+std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
+  std::vector<std::size_t> rows;
+  TimeNs covered(INT64_MIN);
+  for (std::size_t i = 0; i < steps.spans.size(); ++i) {
+    if (steps.steps.list[i].lost_tasks || steps.spans[i].start < covered) continue;
+    covered = steps.spans[i].end;
+    rows.push_back(i);
+  }
+  return rows;
+}
+
+/// After how many steps the optimizer steps each time, where that is not every one.
+std::optional<std::int64_t> OptimizerEvery(std::span<const StepBreakdown> breakdowns) {
+  constexpr std::size_t kFewest = 2;
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < breakdowns.size(); ++i) {
+    if (breakdowns[i].gpu.optimizer.ns() > 0) at.push_back(i);
+  }
+  if (at.size() < kFewest || at[1] - at[0] < 2) return std::nullopt;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    if (at[i] - at[i - 1] != at[1] - at[0]) return std::nullopt;
+  }
+  return static_cast<std::int64_t>(at[1] - at[0]);
 }
 
 /// Why there is no verdict.
@@ -177,10 +223,17 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   report.operators = OperatorTable(store, attribution, costed, scope);
   report.layers = LayerTable(store, names, attribution, scope);
   report.lines = LineTable(store, attribution, scope);
-  const std::optional<std::size_t> median = MedianStep(report.steps);
-  const std::vector<PricedSync> syncs = PriceSyncs(store, names, steps.process, steps.busy);
+  const std::optional<StepAnalysis> stretch = FindStretch(store, names, steps);
+  const StepAnalysis& judged = stretch ? *stretch : steps;
+  if (stretch) report.stretch = judged.steps.list.front();
+  const std::optional<std::size_t> median = MedianStep(judged.steps);
+  const std::vector<std::size_t> rows = JudgedRows(judged);
+  std::vector<Interval> spans;
+  spans.reserve(rows.size());
+  for (const std::size_t row : rows) spans.push_back(judged.spans[row]);
+  const std::vector<PricedSync> syncs = PriceSyncs(store, names, judged.process, judged.busy);
   report.syncs = SyncTable(store, attribution, syncs,
-                           median ? std::optional(steps.spans[*median]) : std::nullopt);
+                           median ? std::optional(judged.spans[*median]) : std::nullopt, spans);
   report.efficiency = MeasureEfficiency(store, names, attribution, costed, steps, device);
   report.regions = RegionTable(store, names, attribution);
   report.callbacks = CallbackTable(store, names, steps);
@@ -194,18 +247,38 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   }
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
-  if (median) {
-    const Interval span = steps.spans[*median];
-    const HostActivity host = FindHostActivity(store, names, attribution, steps.process, span);
-    report.breakdown = BreakDown(store, names, attribution, host, steps.process, span);
-    report.breakdown->step_index = report.steps.list[*median].index;
-    report.ceiling = FindCeiling(report, *median);
-    const Interval on_host = steps.hosts[*median];
-    report.loop = LoopHost{.step = on_host.length(),
-                           .data_wait = host.data_wait.MeasureWithin(on_host),
-                           .callback = host.callback.MeasureWithin(on_host)};
-    const Evidence evidence = {store, names,  attribution, steps,  host,
-                               syncs, report, device,      *median};
+  if (median && !rows.empty()) {
+    const Interval extent = {spans.front().start, spans.back().end};
+    const HostActivity host = FindHostActivity(store, names, attribution, judged.process, extent);
+    Evidence evidence = {
+        .store = store,
+        .names = names,
+        .attribution = attribution,
+        .steps = judged,
+        .host = host,
+        .syncs = syncs,
+        .report = report,
+        .device = device,
+        .rows = rows,
+        .breakdowns = BreakDown(store, names, attribution, host, judged.process, spans),
+        .median_step = *median,
+        .is_stretch = stretch.has_value()};
+    const StepRow& example = judged.steps.list[*median];
+    report.breakdown = MeanOf(evidence.breakdowns);
+    report.breakdown->step_index = example.index;
+    report.breakdown->is_stretch = evidence.is_stretch;
+    report.steps.optimizer_every = OptimizerEvery(evidence.breakdowns);
+    report.ceiling = FindCeiling(report, example);
+    LoopHost loop;
+    for (const std::size_t row : rows) {
+      const Interval on_host = judged.hosts[row];
+      loop.step += on_host.length();
+      loop.data_wait += host.data_wait.MeasureWithin(on_host);
+      loop.callback += host.callback.MeasureWithin(on_host);
+    }
+    report.loop = LoopHost{.step = evidence.PerStep(loop.step),
+                           .data_wait = evidence.PerStep(loop.data_wait),
+                           .callback = evidence.PerStep(loop.callback)};
     // Without GPU work the host's clock is all there is; a cut file may have had some.
     if (report.gpu_time.empty() && !report.health.cut) {
       report.bottleneck = JudgeHostOnly(evidence);
@@ -213,7 +286,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
       return;
     }
     // With damage this deep, the figures stand as recorded but carry no conclusion.
-    if (report.steps.list[*median].tasks > 0 && report.health.grade < 'D') {
+    if (example.tasks > 0 && report.health.grade < 'D') {
       const Causes causes = FindCauses(evidence);
       report.causes = DescribeCauses(causes, report.breakdown->wall);
       report.bottleneck = Judge(evidence, causes);

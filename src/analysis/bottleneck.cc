@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -14,7 +15,9 @@
 namespace headroom {
 namespace {
 
-// The rules of the verdict, in one place. Shares are of the median step.
+// The rules of the verdict, in one place. Shares are of the mean of all whole steps, so that waits
+// count that come in bursts; without steps, of the stretch. One slow step among five or more does
+// not decide: the verdict is then that of the others.
 //
 // 1. Where idle of unknown cause holds at least kClearPct and no less than any known wait, the
 //    verdict is unknown.
@@ -33,22 +36,80 @@ constexpr double kSurePct = 30;  // From here on the confidence in a wait is hig
 constexpr double kLeadFactor = 1.3;
 constexpr double kMostPct = 50;  // Of the GPU time: enough to speak for it.
 
-/// When copies to the host run and nothing else does, in the median step.
-DurationNs ExposedCopiesToHost(const Evidence& evidence, Interval span) {
+/// When copies to the host run and nothing else does.
+IntervalSet ExposedCopiesToHost(const Evidence& evidence) {
   const auto& tasks = evidence.store.gpu_tasks;
   IntervalSet copies, others;
-  for (std::size_t i = 0; i < tasks.rows() && tasks.start[i] < span.end; ++i) {
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const Interval time = {tasks.start[i], evidence.store.TaskEnd(GpuTaskId(i))};
-    if (time.end <= span.start || !IsWorkOf(evidence.store, evidence.steps.process, GpuTaskId(i)))
-      continue;
+    if (!IsWorkOf(evidence.store, evidence.steps.process, GpuTaskId(i))) continue;
     (tasks.copy[i] == CopyKind::kDeviceToHost ? copies : others).AppendInOrder(time);
   }
-  return Subtract(copies, others).MeasureWithin(span);
+  return Subtract(copies, others);
 }
 
-std::string Holds(DurationNs time, DurationNs wall, std::string_view meaning) {
-  return fmt::format("{} of the {} step ({}): {}", FormatMs(time), FormatMs(wall),
-                     FormatPercent(SharePct(time, wall)), meaning);
+constexpr DurationNs CauseTimes::*kCauses[] = {
+    &CauseTimes::gpu,      &CauseTimes::communication,   &CauseTimes::input,
+    &CauseTimes::callback, &CauseTimes::synchronization, &CauseTimes::device_to_host,
+    &CauseTimes::host,     &CauseTimes::queue,           &CauseTimes::unknown};
+
+/// Of all rows but one, if any; rounded so that they sum to `wall`, the mean of the same rows.
+CauseTimes MeanOf(std::span<const CauseTimes> rows, std::optional<std::size_t> but,
+                  DurationNs wall) {
+  const auto count = static_cast<std::int64_t>(rows.size()) - (but ? 1 : 0);
+  CauseTimes mean;
+  DurationNs left = wall;
+  DurationNs CauseTimes::*largest = kCauses[0];
+  for (const auto cause : kCauses) {
+    DurationNs sum;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i != but) sum += rows[i].*cause;
+    }
+    mean.*cause = DurationNs(sum.ns() / count);
+    left -= mean.*cause;
+    if (mean.*cause > mean.*largest) largest = cause;
+  }
+  mean.*largest += left;
+  return mean;
+}
+
+/// What the verdict looks at: the mean step, of all judged ones or of all but one.
+struct MeanStep {
+  const StepBreakdown& breakdown;
+  const CauseTimes& causes;
+  DurationNs profiler_cost{};
+  double queue_depth_mean = 0;
+  std::int64_t queue_depth_max = 0;
+};
+
+MeanStep MeanStepOf(const Evidence& evidence, const StepBreakdown& breakdown,
+                    const CauseTimes& causes, std::optional<std::size_t> but) {
+  MeanStep mean{.breakdown = breakdown, .causes = causes};
+  double depth = 0, count = 0;
+  DurationNs cost;
+  for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
+    if (i == but) continue;
+    const StepRow& row = evidence.steps.steps.list[evidence.rows[i]];
+    cost += row.profiler_cost;
+    depth += row.queue_depth_mean;
+    mean.queue_depth_max = std::max(mean.queue_depth_max, row.queue_depth_max);
+    ++count;
+  }
+  mean.profiler_cost =
+      DurationNs(static_cast<std::int64_t>(static_cast<double>(cost.ns()) / count));
+  mean.queue_depth_mean = depth / count;
+  return mean;
+}
+
+/// "8.37 ms of the 19.11 ms step (43.8 %)".
+std::string Part(DurationNs time, const StepBreakdown& breakdown) {
+  return fmt::format("{} of the {} {} ({})", FormatMs(time), FormatMs(breakdown.wall),
+                     breakdown.is_stretch ? "recording" : "step",
+                     FormatPercent(SharePct(time, breakdown.wall)));
+}
+
+std::string Holds(DurationNs time, const StepBreakdown& breakdown, std::string_view meaning) {
+  return fmt::format("{}: {}", Part(time, breakdown), meaning);
 }
 
 /// A cause other than GPU work.
@@ -59,7 +120,7 @@ struct Wait {
 };
 
 /// Longest first.
-std::array<Wait, 5> RankWaits(const Causes& causes) {
+std::array<Wait, 5> RankWaits(const CauseTimes& causes) {
   std::array<Wait, 5> waits = {{
       {Verdict::kHost, causes.host, "the GPU is idle because the next kernel is not launched yet"},
       {Verdict::kInput, causes.input,
@@ -75,13 +136,12 @@ std::array<Wait, 5> RankWaits(const Causes& causes) {
 }
 
 std::string BusyLine(const StepBreakdown& breakdown) {
-  const DurationNs busy = breakdown.gpu.Sum();
-  return fmt::format("the GPU is busy {} of the {} step ({})", FormatMs(busy),
-                     FormatMs(breakdown.wall), FormatPercent(SharePct(busy, breakdown.wall)));
+  return fmt::format("the GPU is busy {}", Part(breakdown.gpu.Sum(), breakdown));
 }
 
 /// Rule 2 for the host: recording may be what it is busy with.
-Bottleneck JudgeHost(const StepRow& step, const StepBreakdown& breakdown, const Wait& host) {
+Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
+  const StepBreakdown& breakdown = step.breakdown;
   const DurationNs wall = breakdown.wall;
   Bottleneck verdict;
   verdict.verdict = Verdict::kHost;
@@ -90,7 +150,7 @@ Bottleneck JudgeHost(const StepRow& step, const StepBreakdown& breakdown, const 
   const double kept_pct = SharePct(kept, wall - (host.time - kept));
   verdict.confidence = kept_pct >= kSurePct ? "high" : "medium";
   verdict.evidence = {
-      Holds(host.time, wall, host.meaning), BusyLine(breakdown),
+      Holds(host.time, breakdown, host.meaning), BusyLine(breakdown),
       fmt::format("on average {:.1f} launches wait in the queue when the next is made, at most {}: "
                   "the host {} ahead",
                   step.queue_depth_mean, step.queue_depth_max,
@@ -98,8 +158,8 @@ Bottleneck JudgeHost(const StepRow& step, const StepBreakdown& breakdown, const 
                   : step.queue_depth_mean < 10 ? "is seldom"
                                                : "is at times"),
       fmt::format(
-          "recording took the host roughly {} of that step; without it the host would still "
-          "hold about {}",
+          "recording took the host roughly {} of that; without it the host would still hold about "
+          "{}",
           FormatMs(step.profiler_cost), FormatPercent(kept_pct))};
   if (kept_pct >= kClearPct) return verdict;
   verdict.verdict = Verdict::kBalanced;
@@ -123,11 +183,11 @@ void ChooseGpuBound(double arithmetic, double memory, Bottleneck& verdict) {
 }
 
 /// Rule 3: whether GPU work is bound by memory or by arithmetic.
-Bottleneck JudgeGpu(const TraceReport& report, const Causes& causes) {
-  const StepBreakdown& breakdown = *report.breakdown;
+Bottleneck JudgeGpu(const TraceReport& report, const MeanStep& step) {
+  const StepBreakdown& breakdown = step.breakdown;
   const Efficiency& use = report.efficiency;
   Bottleneck verdict;
-  verdict.share_pct = SharePct(causes.gpu, breakdown.wall);
+  verdict.share_pct = SharePct(step.causes.gpu, breakdown.wall);
   verdict.evidence = {BusyLine(breakdown)};
   if (use.compute_bound_pct && *use.compute_bound_pct + *use.memory_bound_pct >= kMostPct) {
     ChooseGpuBound(*use.compute_bound_pct, *use.memory_bound_pct, verdict);
@@ -160,7 +220,7 @@ Bottleneck JudgeGpu(const TraceReport& report, const Causes& causes) {
 }
 
 /// Rule 4, with the longest waits as evidence.
-Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const Causes& causes,
+Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& causes,
                          std::span<const Wait> waits) {
   std::vector<Wait> all(waits.begin(), waits.end());
   all.push_back(
@@ -183,40 +243,40 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const Causes& causes,
   }
   constexpr std::size_t kMostShown = 3;
   for (std::size_t i = 0; i < kMostShown && all[i].time.ns() > 0; ++i)
-    verdict.evidence.push_back(Holds(all[i].time, breakdown.wall, all[i].meaning));
+    verdict.evidence.push_back(Holds(all[i].time, breakdown, all[i].meaning));
   return verdict;
 }
 
-Bottleneck Choose(const Evidence& evidence, const Causes& causes) {
-  const StepBreakdown& breakdown = *evidence.report.breakdown;
-  const StepRow& step = evidence.report.steps.list[evidence.median_step];
+Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
+  const StepBreakdown& breakdown = step.breakdown;
+  const CauseTimes& causes = step.causes;
   const DurationNs wall = breakdown.wall;
   const std::array<Wait, 5> waits = RankWaits(causes);
   const Wait& first = waits[0];
 
   if (SharePct(causes.unknown, wall) >= kClearPct && causes.unknown >= first.time) {
     Bottleneck verdict;
-    verdict.evidence = {
-        BusyLine(breakdown),
-        Holds(causes.unknown, wall, "the GPU is idle, and what it waits for was not recorded")};
+    verdict.evidence = {BusyLine(breakdown),
+                        Holds(causes.unknown, breakdown,
+                              "the GPU is idle, and what it waits for was not recorded")};
     return verdict;
   }
   if (SharePct(first.time, wall) >= kClearPct &&
       static_cast<double>(first.time.ns()) >=
           kLeadFactor * static_cast<double>(waits[1].time.ns())) {
-    if (first.verdict == Verdict::kHost) return JudgeHost(step, breakdown, first);
+    if (first.verdict == Verdict::kHost) return JudgeHost(step, first);
     Bottleneck verdict;
     verdict.verdict = first.verdict;
     verdict.share_pct = SharePct(first.time, wall);
     verdict.confidence = *verdict.share_pct >= kSurePct ? "high" : "medium";
-    verdict.evidence = {Holds(first.time, wall, first.meaning), BusyLine(breakdown)};
+    verdict.evidence = {Holds(first.time, breakdown, first.meaning), BusyLine(breakdown)};
     return verdict;
   }
   const DurationNs waiting = wall - causes.gpu;
   const DurationNs by_profiler = std::min(causes.host, step.profiler_cost);
   if (SharePct(waiting - by_profiler, wall - by_profiler) >= kClearPct)
     return JudgeBalanced(breakdown, causes, waits);
-  Bottleneck verdict = JudgeGpu(evidence.report, causes);
+  Bottleneck verdict = JudgeGpu(evidence.report, step);
   if (verdict.verdict != Verdict::kUnknown && SharePct(waiting, wall) >= kClearPct) {
     verdict.confidence = "low";
     verdict.evidence.push_back(fmt::format(
@@ -225,33 +285,52 @@ Bottleneck Choose(const Evidence& evidence, const Causes& causes) {
   return verdict;
 }
 
-/// How many devices run the work of the median step.
+/// How many devices run the work of the steps.
 std::size_t CountDevices(const Evidence& evidence) {
   std::set<DeviceId> devices;
   for (std::size_t i = 0; i < evidence.store.gpu_tasks.rows(); ++i) {
-    if (evidence.steps.step_of_task[i] == static_cast<std::int32_t>(evidence.median_step))
+    if (evidence.steps.step_of_task[i] != StepAnalysis::kNoStep)
       devices.insert(evidence.store.DeviceOf(GpuTaskId(i)));
   }
   return devices.size();
 }
 
+/// The verdict on the mean step; where one slow step decides it, that on the others.
+Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
+  Bottleneck verdict =
+      Choose(evidence, MeanStepOf(evidence, *evidence.report.breakdown, causes, std::nullopt));
+  const std::optional<std::size_t> slow = OneSlowStep(evidence);
+  if (!slow) return verdict;
+  std::vector<StepBreakdown> others = evidence.breakdowns;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(*slow));
+  const StepBreakdown breakdown = MeanOf(others);
+  const CauseTimes times = MeanOf(causes.by_row, slow, breakdown.wall);
+  Bottleneck of_others = Choose(evidence, MeanStepOf(evidence, breakdown, times, slow));
+  if (of_others.verdict == verdict.verdict) return verdict;
+  const StepRow& row = evidence.steps.steps.list[evidence.rows[*slow]];
+  if (of_others.share_pct) {
+    *of_others.share_pct *= static_cast<double>(breakdown.wall.ns()) *
+                            static_cast<double>(others.size()) /
+                            static_cast<double>(evidence.report.breakdown->wall.ns()) /
+                            static_cast<double>(evidence.rows.size());
+  }
+  of_others.evidence.insert(
+      of_others.evidence.begin(),
+      fmt::format("step {} alone takes {}, the {} others {} on average: the verdict is theirs",
+                  row.index, FormatMs(row.wall), others.size(), FormatMs(breakdown.wall)));
+  if (of_others.verdict != Verdict::kUnknown) of_others.confidence = "low";
+  return of_others;
+}
+
 }  // namespace
 
 Causes FindCauses(const Evidence& evidence) {
-  Causes causes;
-  const StepBreakdown& breakdown = *evidence.report.breakdown;
-  const Interval span = evidence.steps.spans[evidence.median_step];
-  const BreakdownParts& step = breakdown.step;
-  const BreakdownParts& gpu = breakdown.gpu;
-  causes.communication = gpu.communication;
-  causes.input = step.data_wait + gpu.host_to_device;
-  causes.callback = step.callback;
-  causes.device_to_host = ExposedCopiesToHost(evidence, span);
-  causes.gpu = gpu.Sum() - gpu.communication - gpu.host_to_device - causes.device_to_host;
-
-  // What is left is GPU idle outside the loader and callbacks: first what blocking calls caused,
-  // then late launches.
-  IntervalSet idle = Subtract(IntervalSet::UnionOf({span}), evidence.steps.busy);
+  std::vector<Interval> spans;
+  for (const std::size_t row : evidence.rows) spans.push_back(evidence.steps.spans[row]);
+  const IntervalSet to_host = ExposedCopiesToHost(evidence);
+  // GPU idle outside the loader and callbacks: first what blocking calls caused, then late
+  // launches.
+  IntervalSet idle = Subtract(IntervalSet::UnionOf(spans), evidence.steps.busy);
   idle = Subtract(Subtract(idle, evidence.host.data_wait), evidence.host.callback);
   const auto take = [&idle](const IntervalSet& cause) {
     IntervalSet taken = Intersect(idle, cause);
@@ -260,14 +339,67 @@ Causes FindCauses(const Evidence& evidence) {
   };
   IntervalSet sync_idle;  // In order, as calls are priced.
   for (const PricedSync& sync : evidence.syncs) sync_idle.AppendInOrder(sync.gpu_idle);
-  causes.synchronization = take(sync_idle).Measure();
+  Causes causes;
+  const IntervalSet synchronization = take(sync_idle);
   causes.late = take(evidence.steps.late);
-  causes.host = causes.late.Measure();
   causes.held = take(evidence.steps.queued);
-  causes.queue = causes.held.Measure();
-  causes.unknown = idle.Measure();
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const BreakdownParts& step = evidence.breakdowns[i].step;
+    const BreakdownParts& gpu = evidence.breakdowns[i].gpu;
+    CauseTimes& times = causes.by_row.emplace_back();
+    times.communication = gpu.communication;
+    times.input = step.data_wait + gpu.host_to_device;
+    times.callback = step.callback;
+    times.device_to_host = to_host.MeasureWithin(spans[i]);
+    times.gpu = gpu.Sum() - gpu.communication - gpu.host_to_device - times.device_to_host;
+    times.synchronization = synchronization.MeasureWithin(spans[i]);
+    times.host = causes.late.MeasureWithin(spans[i]);
+    times.queue = causes.held.MeasureWithin(spans[i]);
+    times.unknown = idle.MeasureWithin(spans[i]);
+  }
+  static_cast<CauseTimes&>(causes) =
+      MeanOf(causes.by_row, std::nullopt, evidence.report.breakdown->wall);
   return causes;
 }
+
+std::optional<std::size_t> OneSlowStep(const Evidence& evidence) {
+  constexpr std::size_t kFewest = 5;
+  if (evidence.rows.size() < kFewest) return std::nullopt;
+  std::optional<std::size_t> slow;
+  for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
+    const DurationNs wall = evidence.breakdowns[i].wall;
+    if (!IsOutlier(wall, evidence.steps.steps.list[evidence.median_step].wall)) continue;
+    if (slow) return std::nullopt;
+    slow = i;
+  }
+  return slow;
+}
+
+bool IsOutlier(DurationNs wall, DurationNs median) {
+  constexpr double kFactor = 1.5;
+  return static_cast<double>(wall.ns()) >= kFactor * static_cast<double>(median.ns());
+}
+
+namespace {
+
+/// Whether the operators run on the CPU: some were recorded, none is of a GPU's library, and the
+/// trace names no GPU. A profiler of the host alone records a job on a GPU without its work, too.
+bool ComputesOnCpu(const Evidence& evidence) {
+  if (!evidence.report.input.devices.empty()) return false;
+  constexpr std::string_view kOfGpus[] = {"cudnn", "miopen", "cuda", "flash", "triton"};
+  const auto& events = evidence.store.host_events;
+  std::set<StringId> operators;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] == HostEventKind::kOperator) operators.insert(events.name[row]);
+  }
+  return !operators.empty() && std::none_of(operators.begin(), operators.end(), [&](StringId name) {
+    return std::any_of(std::begin(kOfGpus), std::end(kOfGpus), [&](std::string_view word) {
+      return evidence.store.Text(name).find(word) != std::string_view::npos;
+    });
+  });
+}
+
+}  // namespace
 
 Bottleneck JudgeHostOnly(const Evidence& evidence) {
   const StepBreakdown& breakdown = *evidence.report.breakdown;
@@ -283,21 +415,34 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
   const Wait& first = waits[0];
   Bottleneck verdict;
   verdict.host_only = true;
+  verdict.of = evidence.rows.size() > 1 ? "the mean step" : "the step";
   if (SharePct(first.time, breakdown.wall) >= kClearPct &&
       static_cast<double>(first.time.ns()) >=
           kLeadFactor * static_cast<double>(waits[1].time.ns())) {
     verdict.verdict = first.verdict;
     verdict.share_pct = SharePct(first.time, breakdown.wall);
     verdict.confidence = *verdict.share_pct >= kSurePct ? "medium" : "low";
-    verdict.evidence = {Holds(first.time, breakdown.wall, first.meaning),
+    verdict.evidence = {Holds(first.time, breakdown, first.meaning),
                         "no GPU work was recorded: this is the host's clock, and a GPU that works "
                         "meanwhile would hide some of it"};
     return verdict;
   }
+  const DurationNs computes = step.forward + step.backward + step.optimizer;
+  if (evidence.report.health.grade < 'D' && SharePct(computes, breakdown.wall) >= kMostPct &&
+      ComputesOnCpu(evidence)) {
+    verdict.verdict = Verdict::kCpuCompute;
+    verdict.share_pct = SharePct(computes, breakdown.wall);
+    verdict.confidence = "medium";
+    verdict.evidence = {
+        Holds(computes, breakdown,
+              "forward, backward and optimizer on the CPU; no GPU work was launched")};
+    if (first.time.ns() > 0)
+      verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
+    return verdict;
+  }
   verdict.evidence = {
       "no GPU work was recorded, so nothing can be said about what the GPU waits for"};
-  if (first.time.ns() > 0)
-    verdict.evidence.push_back(Holds(first.time, breakdown.wall, first.meaning));
+  if (first.time.ns() > 0) verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
   return verdict;
 }
 
@@ -309,13 +454,16 @@ bool HostRunsOn(const StepRow& step) {
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   const TraceReport& report = evidence.report;
-  Bottleneck verdict = Choose(evidence, causes);
+  Bottleneck verdict = ChooseOfMost(evidence, causes);
+  verdict.of = evidence.is_stretch        ? "the recording"
+               : evidence.rows.size() > 1 ? "the mean step"
+                                          : "the step";
   if (verdict.verdict == Verdict::kUnknown) return verdict;
   // Inferred steps and damage lower what can be said.
   const bool guessed_steps =
       report.steps.source == StepSource::kInferred && report.steps.confidence != "high";
   if (guessed_steps || report.health.grade == 'C') verdict.confidence = "low";
-  if (const StepRow& step = report.steps.list[evidence.median_step]; HostRunsOn(step)) {
+  if (const StepRow& step = evidence.steps.steps.list[evidence.median_step]; HostRunsOn(step)) {
     verdict.confidence = "low";
     verdict.evidence.push_back(
         fmt::format("the host is in step {} for {}: its GPU work ends early in that time, and what "

@@ -2,6 +2,8 @@
 // in bottleneck.cc, those of the findings in findings.cc.
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,18 +22,32 @@ struct Evidence {
   const TraceStore& store;
   NameFacts& names;
   const Attribution& attribution;
-  const StepAnalysis& steps;
-  const HostActivity& host;  ///< Around the median step.
+  const StepAnalysis& steps;  ///< Without steps: the stretch as one.
+  const HostActivity& host;   ///< Around the judged steps.
   const std::vector<PricedSync>& syncs;
   const TraceReport& report;
   const DeviceSpec* device;  ///< nullptr: unknown.
 
-  /// Row of steps.list that the breakdown shows. Only with a breakdown.
-  std::size_t median_step = 0;
+  /// Rows of steps.list that are judged: the whole ones, without overlap. Not empty.
+  std::vector<std::size_t> rows;
+  std::vector<StepBreakdown> breakdowns;  ///< By `rows`; report.breakdown is their mean.
+  std::size_t median_step = 0;            ///< Row of steps.list of the median one, an example.
+  bool is_stretch = false;                ///< There are no steps.
+
+  /// Of a total over the judged steps, what is of each.
+  DurationNs PerStep(DurationNs total) const {
+    return DurationNs(total.ns() / static_cast<std::int64_t>(rows.size()));
+  }
+  /// Whether a task is of a judged step.
+  bool Judges(GpuTaskId task) const {
+    const std::int32_t step = steps.step_of_task[task.index()];
+    return step != StepAnalysis::kNoStep &&
+           std::binary_search(rows.begin(), rows.end(), static_cast<std::size_t>(step));
+  }
 };
 
-/// Parts of the median step by cause; they sum to it.
-struct Causes {
+/// Parts of a step by cause; they sum to it.
+struct CauseTimes {
   DurationNs gpu;            ///< A compute kernel, a copy inside the device or a set runs.
   DurationNs communication;  ///< Exposed.
   DurationNs
@@ -43,11 +59,22 @@ struct Causes {
   DurationNs queue;            ///< The GPU waits although the next task was launched.
   DurationNs unknown;  ///< The GPU waits, and the launch of the next task is not known, or no task
                        ///< follows in the step.
+};
 
-  IntervalSet late;  ///< When the GPU waits for the host.
-  IntervalSet held;  ///< When it waits although the next task was launched.
+/// Those of the mean step.
+struct Causes : CauseTimes {
+  std::vector<CauseTimes> by_row;  ///< Of each judged step.
+  IntervalSet late;                ///< When the GPU waits for the host.
+  IntervalSet held;                ///< When it waits although the next task was launched.
 };
 Causes FindCauses(const Evidence& evidence);
+
+/// Whether a step takes far longer than the median one.
+bool IsOutlier(DurationNs wall, DurationNs median);
+
+/// Index into `rows` of the step that takes far longer than the others, if one alone of five or
+/// more does.
+std::optional<std::size_t> OneSlowStep(const Evidence& evidence);
 
 /// Whether the host is far longer in the step than the step takes: the work of the GPU ends early
 /// in it, and what follows is in no figure. Steps of a loop that goes on take the host what they
@@ -61,7 +88,10 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 /// confidence is medium at most.
 Bottleneck JudgeHostOnly(const Evidence& evidence);
 
-/// At most seven, by the time that they hold.
+/// Puts the first finding that acts on what the verdict names in front of the others.
+void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings);
+
+/// At most seven: first one that acts on what the verdict names, then by the time that they hold.
 std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes);
 /// Those that need no GPU work.
 std::vector<Finding> FindHostFindings(const Evidence& evidence);

@@ -166,12 +166,99 @@ TEST(Bottleneck, DoesNotBlameTheHostForWhatRecordingMayHaveTaken) {
   EXPECT_NE(unsure.evidence.back().find("without the profiler"), std::string::npos);
 }
 
+TEST(Bottleneck, WithoutStepsIsThatOfTheWholeRecording) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 1000, kGemm, kStream, 1010, 90);
+  b.Launch("aten::conv", kMain, 1300, kAdd, kStream, 1310, 90);
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.steps.source, StepSource::kNone);
+  EXPECT_TRUE(report.steps.list.empty());
+  ASSERT_TRUE(report.stretch);
+  EXPECT_EQ(report.stretch->wall, Us(400)) << "from the first launch to the last task's end";
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kHost);
+  EXPECT_EQ(report.bottleneck.of, "the recording");
+  EXPECT_NEAR(*report.bottleneck.share_pct, 100.0 * 220 / 400, 1);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_NE(report.findings[0].title.find("in all"), std::string::npos);
+}
+
+TEST(Bottleneck, OfBurstsIsThatOfTheMeanStep) {
+  // A loader of four workers: every fourth step waits for all of them.
+  StoreBuilder b;
+  std::int64_t at = 0;
+  for (int i = 0; i < 16; ++i) {
+    const std::int64_t wait = i % 4 == 3 ? 2000 : 10;
+    b.Step(i, kMain, at, 500 + wait);
+    b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, at, wait);
+    b.Launch("aten::mm", kMain, at + wait + 5, kGemm, kStream, at + wait + 10, 480);
+    at += 500 + wait;
+  }
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.steps.p50, Us(510));
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kInput);
+  EXPECT_NEAR(*report.bottleneck.share_pct, 50, 2);
+  EXPECT_EQ(report.findings[0].id, "data-wait");
+  EXPECT_NEAR(static_cast<double>(report.breakdown->step.data_wait.ns()), 507'500, 5'000);
+  EXPECT_EQ(report.breakdown->median.data_wait, Us(10));
+  EXPECT_GT(report.breakdown->p90.data_wait, Us(1900));
+}
+
+TEST(Bottleneck, IsNotDecidedByOneSlowStep) {
+  StoreBuilder b;
+  std::int64_t at = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t wait = i == 7 ? 30'000 : 10;
+    b.Step(i, kMain, at, 500 + wait);
+    b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, at, wait);
+    b.Launch("aten::mm", kMain, at + wait + 5, kGemm, kStream, at + wait + 10, 480);
+    at += 500 + wait;
+  }
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kGpuCompute);
+  EXPECT_LT(*report.bottleneck.share_pct, 30) << "of all the time, the slow step included";
+  EXPECT_EQ(report.bottleneck.confidence, "low");
+  EXPECT_NE(report.bottleneck.evidence[0].find("step 7 alone takes 30.5"), std::string::npos)
+      << report.bottleneck.evidence[0];
+  const Finding& slow = report.findings[0];
+  EXPECT_EQ(slow.id, "outlier-steps");
+  EXPECT_LT(*slow.share_pct, 100);
+  EXPECT_NE(slow.evidence[1].find("waits for data (enumerate(DataLoader)"), std::string::npos)
+      << slow.evidence[1];
+}
+
+TEST(Bottleneck, OfAnOptimizerThatStepsLessOftenIsNoOutlier) {
+  StoreBuilder b;
+  std::int64_t at = 0;
+  for (int i = 0; i < 16; ++i) {
+    const std::int64_t update = i % 4 == 3 ? 800 : 0;
+    b.Step(i, kMain, at, 500 + update);
+    b.Launch("aten::mm", kMain, at + 5, kGemm, kStream, at + 10, 480);
+    if (update > 0) {
+      b.Annotation("Optimizer.step#AdamW.step", kMain, at + 500, update);
+      b.Launch("aten::add", kMain, at + 510, kAdd, kStream, at + 520, 770);
+    }
+    at += 500 + update;
+  }
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.steps.optimizer_every, 4);
+  for (const Finding& finding : report.findings) EXPECT_NE(finding.id, "outlier-steps");
+  EXPECT_EQ(report.breakdown->gpu.optimizer, DurationNs(192'500)) << "a quarter of 770 us";
+}
+
+TEST(Bottleneck, OfWorkThatWaitedForWhatWasNotRecordedBeginsWithIt) {
+  // Launched 5 ms before the GPU began: it was at the work of the iteration before.
+  StoreBuilder b;
+  b.Annotation("execute_1_context_0(0)_generation_1(1)", kMain, 0, 400);
+  b.Launch("aten::mm", kMain, 10, kGemm, kStream, 5010, 800);
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.breakdown->wall, Us(800));
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kGpuCompute);
+}
+
 TEST(Bottleneck, AbstainsAndSaysWhy) {
   StoreBuilder no_gpu;
   no_gpu.Step(0, kMain, 0, 100);
   no_gpu.Op("aten::mm", kMain, 0, 10);
-  StoreBuilder no_steps;
-  no_steps.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
   StoreBuilder orphans;
   orphans.Step(0, kMain, 0, 100);
   orphans.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
@@ -179,7 +266,7 @@ TEST(Bottleneck, AbstainsAndSaysWhy) {
   const struct {
     const StoreBuilder& builder;
     const char* says;
-  } kCases[] = {{no_gpu, "no GPU work"}, {no_steps, "--step-marker"}, {orphans, "health D"}};
+  } kCases[] = {{no_gpu, "no GPU work"}, {orphans, "health D"}};
   for (const auto& c : kCases) {
     const TraceReport report = AnalyzeTrace(c.builder);
     EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown) << c.says;

@@ -5,8 +5,11 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
+
+#include "base/statistics.h"
 
 namespace headroom {
 namespace {
@@ -144,15 +147,16 @@ DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
   }
 }
 
-std::vector<SweepTask> TasksWithin(const TraceStore& store, NameFacts& names,
-                                   const Attribution& attribution, ProcessId process,
-                                   Interval span) {
+/// The tasks of the process that take time, in order of start.
+std::vector<SweepTask> SweepTasks(const TraceStore& store, NameFacts& names,
+                                  const Attribution& attribution, ProcessId process,
+                                  Interval extent) {
   enum Rank { kCompute, kCommunication, kFromHost, kOtherCopy };
   std::vector<SweepTask> out;
   const auto& tasks = store.gpu_tasks;
-  for (std::size_t i = 0; i < tasks.rows() && tasks.start[i] < span.end; ++i) {
+  for (std::size_t i = 0; i < tasks.rows() && tasks.start[i] < extent.end; ++i) {
     const TimeNs end = store.TaskEnd(GpuTaskId(i));
-    if (end <= span.start || end == tasks.start[i] || !IsWorkOf(store, process, GpuTaskId(i)))
+    if (end <= extent.start || end == tasks.start[i] || !IsWorkOf(store, process, GpuTaskId(i)))
       continue;
     SweepTask task = {tasks.start[i], end, kCompute,
                       PartOfPhase(attribution.Of(GpuTaskId(i)).phase)};
@@ -215,11 +219,13 @@ HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
   return host;
 }
 
-StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                        const HostActivity& host, ProcessId process, Interval span) {
+namespace {
+
+/// @param tasks  that may run in the span, in order of start
+StepBreakdown BreakDownSpan(std::span<const SweepTask> tasks, const HostActivity& host,
+                            Interval span) {
   StepBreakdown out;
   out.wall = span.length();
-  const std::vector<SweepTask> tasks = TasksWithin(store, names, attribution, process, span);
 
   // Between two changes of the set of running tasks, the first by (rank, start) takes the time.
   struct Change {
@@ -229,6 +235,7 @@ StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribu
   };
   std::vector<Change> changes;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].end <= span.start || tasks[i].start >= span.end) continue;
     changes.push_back({std::max(tasks[i].start, span.start), i, true});
     changes.push_back({std::min(tasks[i].end, span.end), i, false});
   }
@@ -261,6 +268,65 @@ StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribu
   }
   advance(span.end);
   return out;
+}
+
+constexpr DurationNs BreakdownParts::*kParts[] = {
+    &BreakdownParts::data_wait, &BreakdownParts::host_to_device, &BreakdownParts::forward,
+    &BreakdownParts::backward,  &BreakdownParts::optimizer,      &BreakdownParts::communication,
+    &BreakdownParts::callback,  &BreakdownParts::other};
+
+}  // namespace
+
+std::vector<StepBreakdown> BreakDown(const TraceStore& store, NameFacts& names,
+                                     const Attribution& attribution, const HostActivity& host,
+                                     ProcessId process, std::span<const Interval> spans) {
+  std::vector<StepBreakdown> out;
+  if (spans.empty()) return out;
+  Interval extent = spans.front();
+  for (const Interval& span : spans) extent.end = std::max(extent.end, span.end);
+  const std::vector<SweepTask> tasks = SweepTasks(store, names, attribution, process, extent);
+  std::vector<TimeNs> ended_by;  // The latest end of all tasks up to each.
+  ended_by.reserve(tasks.size());
+  for (const SweepTask& task : tasks)
+    ended_by.push_back(ended_by.empty() ? task.end : std::max(ended_by.back(), task.end));
+  for (const Interval& span : spans) {
+    const auto first = std::upper_bound(ended_by.begin(), ended_by.end(), span.start);
+    const auto last = std::partition_point(
+        tasks.begin(), tasks.end(), [&](const SweepTask& task) { return task.start < span.end; });
+    const auto begin = tasks.begin() + (first - ended_by.begin());
+    out.push_back(BreakDownSpan(
+        begin < last ? std::span(begin, last) : std::span<const SweepTask>(), host, span));
+  }
+  return out;
+}
+
+StepBreakdown MeanOf(std::span<const StepBreakdown> steps) {
+  const auto count = static_cast<std::int64_t>(steps.size());
+  StepBreakdown mean;
+  mean.steps = count;
+  DurationNs wall;
+  for (const StepBreakdown& step : steps) wall += step.wall;
+  mean.wall = DurationNs(wall.ns() / count);
+  std::vector<DurationNs> values(steps.size());
+  DurationNs left = mean.wall;  // What rounding takes off the parts: a nanosecond each at most.
+  DurationNs BreakdownParts::*largest = kParts[0];
+  for (const auto part : kParts) {
+    DurationNs step_sum, gpu_sum;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      values[i] = steps[i].step.*part;
+      step_sum += values[i];
+      gpu_sum += steps[i].gpu.*part;
+    }
+    mean.step.*part = DurationNs(step_sum.ns() / count);
+    mean.gpu.*part = DurationNs(gpu_sum.ns() / count);
+    left -= mean.step.*part;
+    if (mean.step.*part > mean.step.*largest) largest = part;
+    std::sort(values.begin(), values.end());
+    mean.median.*part = SortedPercentile(values, 50);
+    mean.p90.*part = SortedPercentile(values, 90);
+  }
+  mean.step.*largest += left;
+  return mean;
 }
 
 }  // namespace headroom

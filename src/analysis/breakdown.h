@@ -1,5 +1,8 @@
-// Where one step went: a split without overlaps that sums to the step.
+// Where steps went: splits without overlaps that sum to the step.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "analysis/attribution.h"
 #include "analysis/report.h"
@@ -22,7 +25,7 @@ struct HostActivity {
 HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
                               const Attribution& attribution, ProcessId process, Interval span);
 
-/// Splits `span` by a priority sweep; every nanosecond goes to the first line that holds:
+/// Splits each span by a priority sweep; every nanosecond goes to the first line that holds:
 ///   1. a compute kernel runs: the phase that launched it (of several, the one that started first);
 ///   2. a communication kernel runs: communication;
 ///   3. a copy from host to device runs: host_to_device; another copy or a set: the phase that
@@ -30,7 +33,15 @@ HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
 ///   4. the GPU is idle: what the host does.
 /// What is launched in the data-wait phase or by a callback counts as other work. Only tasks of
 /// `process` are seen.
-StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                        const HostActivity& host, ProcessId process, Interval span);
+///
+/// @param spans  in order of start; `host` is around all of them
+/// @return       of each span in turn
+std::vector<StepBreakdown> BreakDown(const TraceStore& store, NameFacts& names,
+                                     const Attribution& attribution, const HostActivity& host,
+                                     ProcessId process, std::span<const Interval> spans);
+
+/// The mean, rounded so that its parts sum to it, with the median and the 90th percentile of each
+/// part. REQUIRES: at least one.
+StepBreakdown MeanOf(std::span<const StepBreakdown> steps);
 
 }  // namespace headroom

@@ -23,7 +23,8 @@ StepBreakdown Split(const StoreBuilder& builder, Interval span) {
   TestTrace trace(builder);
   const HostActivity host =
       FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(), span);
-  return BreakDown(*trace.store, trace.names, trace.attribution, host, ProcessId(), span);
+  return BreakDown(*trace.store, trace.names, trace.attribution, host, ProcessId(),
+                   std::vector<Interval>{span})[0];
 }
 
 Interval UsSpan(std::int64_t from, std::int64_t to) { return {AtUs(from), AtUs(to)}; }
@@ -134,8 +135,8 @@ TEST(Breakdown, SeesOnlyWorkOfTheProcess) {
   TestTrace trace(b);
   const HostActivity host =
       FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(0u), UsSpan(0, 100));
-  const StepBreakdown split =
-      BreakDown(*trace.store, trace.names, trace.attribution, host, ProcessId(0u), UsSpan(0, 100));
+  const StepBreakdown split = BreakDown(*trace.store, trace.names, trace.attribution, host,
+                                        ProcessId(0u), std::vector<Interval>{UsSpan(0, 100)})[0];
   EXPECT_EQ(split.gpu.forward, Us(10));
   EXPECT_EQ(split.gpu.Sum(), Us(10));
   EXPECT_EQ(split.step.backward, Us(0));
@@ -306,8 +307,8 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
   const Interval span = {TimeNs(from), TimeNs(to)};
   const HostActivity activity =
       FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(), span);
-  const StepBreakdown split =
-      BreakDown(*trace.store, trace.names, trace.attribution, activity, ProcessId(), span);
+  const StepBreakdown split = BreakDown(*trace.store, trace.names, trace.attribution, activity,
+                                        ProcessId(), std::vector<Interval>{span})[0];
   for (std::size_t i = 0; i < std::size(kParts); ++i) {
     RC_LOG() << "part " << i << "\n";
     RC_ASSERT((split.step.*kParts[i]).ns() == (step.*kParts[i]).ns());

@@ -21,7 +21,7 @@ namespace {
 // One function a rule. A rule returns nothing where its evidence is missing or what it found is too
 // small to matter.
 
-/// A finding and the time of the median step that it holds, which ranks it.
+/// A finding and the time of the mean step that it holds, which ranks it.
 struct Ranked {
   Finding finding;
   DurationNs holds;
@@ -35,7 +35,23 @@ DurationNs ShareOf(DurationNs whole, double percent) {
 
 DurationNs Wall(const Evidence& evidence) { return evidence.report.breakdown->wall; }
 
-/// Builds a finding about `holds` of the median step, shown by `section`.
+/// "a step", and of a stretch "in all".
+std::string_view Each(const Evidence& evidence) {
+  return evidence.is_stretch ? "in all" : "a step";
+}
+
+/// The judged row whose `time` is nearest to the mean: an example.
+template <typename TimeOf>
+std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of) {
+  std::size_t best = 0;
+  const auto distance = [&](std::size_t i) { return std::abs((time_of(i) - mean).ns()); };
+  for (std::size_t i = 1; i < evidence.rows.size(); ++i) {
+    if (distance(i) < distance(best)) best = i;
+  }
+  return evidence.rows[best];
+}
+
+/// Builds a finding about `holds` of the mean step, shown by `section`.
 std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::string id,
                             std::string title, std::string section, std::string figure,
                             std::string action, Remedy remedy) {
@@ -50,7 +66,15 @@ std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::str
   ranked.finding.figure = std::move(figure);
   ranked.finding.action = std::move(action);
   ranked.finding.remedy = remedy;
+  ranked.finding.of_stretch = evidence.is_stretch;
   return ranked;
+}
+
+/// What recording cost the host in the mean step, roughly.
+DurationNs MeanProfilerCost(const Evidence& evidence) {
+  DurationNs cost;
+  for (const std::size_t row : evidence.rows) cost += evidence.steps.steps.list[row].profiler_cost;
+  return evidence.PerStep(cost);
 }
 
 struct StepCounts {
@@ -58,13 +82,13 @@ struct StepCounts {
   bool fused_optimizer = false;
 };
 
-/// Tasks of the median step.
+/// Tasks of the mean step.
 StepCounts CountTasks(const Evidence& evidence) {
   constexpr DurationNs kShort(5000);
   StepCounts counts;
   const auto& tasks = evidence.store.gpu_tasks;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (evidence.steps.step_of_task[i] != static_cast<std::int32_t>(evidence.median_step)) continue;
+    if (!evidence.Judges(GpuTaskId(i))) continue;
     ++counts.tasks;
     if (tasks.kind[i] != GpuTaskKind::kKernel) continue;
     ++counts.kernels;
@@ -74,6 +98,10 @@ StepCounts CountTasks(const Evidence& evidence) {
     if (evidence.names.Kernel(tasks.name[i]).family == WorkFamily::kOptimizer)
       counts.fused_optimizer = true;
   }
+  const auto steps = static_cast<std::int64_t>(evidence.rows.size());
+  for (std::int64_t* const count :
+       {&counts.tasks, &counts.kernels, &counts.optimizer_kernels, &counts.short_kernels})
+    *count = (*count + steps / 2) / steps;
   return counts;
 }
 
@@ -121,17 +149,20 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   const StepCounts counts = CountTasks(evidence);
   const std::string figure = FormatMs(causes.host);
   // What only the recording takes is nothing that the job could win.
-  const DurationNs recording = evidence.report.steps.list[evidence.median_step].profiler_cost;
-  const LateIdle idle = MeasureLateIdle(evidence.store, evidence.names, evidence.steps,
-                                        evidence.median_step, causes.late);
+  const DurationNs recording = MeanProfilerCost(evidence);
+  const std::size_t example =
+      ExampleOf(evidence, causes.host, [&](std::size_t i) { return causes.by_row[i].host; });
+  const LateIdle idle = MeasureLateIdle(
+      evidence.store, evidence.names, evidence.steps, example,
+      Intersect(causes.late, IntervalSet::UnionOf({evidence.steps.spans[example]})));
   const bool many_launches = 2 * idle.in_short_gaps.ns() >= idle.all.ns();
   auto ranked = About(
       evidence, std::max(causes.host - recording, DurationNs(0)), "late-launches",
-      fmt::format(fmt::runtime(many_launches
-                                   ? "the GPU idles {} a step because the host launches too slowly"
-                                   : "the GPU idles {} a step until the host launches the next "
-                                     "task"),
-                  figure),
+      fmt::format(
+          fmt::runtime(many_launches ? "the GPU idles {} {} because the host launches too slowly"
+                                     : "the GPU idles {} {} until the host launches the next "
+                                       "task"),
+          figure, Each(evidence)),
       "bottleneck", figure,
       many_launches ? "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a "
                       "fused optimizer (fused=True), fewer small operators"
@@ -176,16 +207,20 @@ bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.emp
 
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;
+  // One slow step is a finding of its own.
+  if (const std::optional<std::size_t> slow = OneSlowStep(evidence);
+      slow && 2 * evidence.PerStep(evidence.breakdowns[*slow].step.data_wait).ns() >= wait.ns())
+    return std::nullopt;
   const std::string figure = FormatMs(wait);
   // `headroom record` tells what the loader's workers do, and which loops have no such loader.
   const bool loader_is_known = evidence.store.strings.Find("setting.loader.workers").valid();
   const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
   auto ranked = About(
       evidence, wait, "data-wait",
-      fmt::format(fmt::runtime(HasGpuWork(evidence)
-                                   ? "the GPU idles {} a step while the loop waits for data"
-                                   : "the loop waits {} a step for data"),
-                  figure),
+      fmt::format(
+          fmt::runtime(HasGpuWork(evidence) ? "the GPU idles {} {} while the loop waits for data"
+                                            : "the loop waits {} {} for data"),
+          figure, Each(evidence)),
       "breakdown", figure,
       loader_is_known
           ? "what headroom data on this file says: which stage it is, and which workers and "
@@ -215,9 +250,9 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
   auto ranked = About(
       evidence, time, "callbacks",
       fmt::format(fmt::runtime(HasGpuWork(evidence)
-                                   ? "the GPU idles {} a step while the trainer's callbacks run"
-                                   : "the trainer's callbacks take {} a step"),
-                  figure),
+                                   ? "the GPU idles {} {} while the trainer's callbacks run"
+                                   : "the trainer's callbacks take {} {}"),
+                  figure, Each(evidence)),
       "breakdown", figure,
       "call the dearest only every N steps, move what it writes or computes to a thread of its "
       "own, "
@@ -238,13 +273,14 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
 
 std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Causes& causes) {
   const std::string figure = FormatMs(causes.communication);
-  auto ranked = About(
-      evidence, causes.communication, "exposed-communication",
-      fmt::format("{} a step of communication that no compute hides", figure), "breakdown", figure,
-      "overlap it with the backward pass (DistributedDataParallel buckets, bucket_cap_mb), "
-      "communicate less "
-      "(gradient accumulation, 16-bit gradients), or find the rank that arrives last",
-      Remedy::kCommunication);
+  auto ranked =
+      About(evidence, causes.communication, "exposed-communication",
+            fmt::format("{} {} of communication that no compute hides", figure, Each(evidence)),
+            "breakdown", figure,
+            "overlap it with the backward pass (DistributedDataParallel buckets, bucket_cap_mb), "
+            "communicate less "
+            "(gradient accumulation, 16-bit gradients), or find the rank that arrives last",
+            Remedy::kCommunication);
   if (!ranked) return ranked;
   for (const GpuTimeRow& row : evidence.report.gpu_time) {
     if (!row.overlap_communication_pct) continue;
@@ -264,9 +300,11 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   const double share = SharePct(other, Wall(evidence));
   if (share < kWorthAFinding || evidence.store.steps.rows() == 0) return std::nullopt;
   const std::string figure = FormatMs(other);
+  const std::size_t example =
+      ExampleOf(evidence, other, [&](std::size_t i) { return evidence.breakdowns[i].step.other; });
   const std::optional<OwnTime> dearest =
       DearestRegion(evidence.store, evidence.names, evidence.attribution,
-                    evidence.store.steps.thread[0], evidence.steps.hosts[evidence.median_step]);
+                    evidence.store.steps.thread[0], evidence.steps.hosts[example]);
   if (dearest && 2 * dearest->own.ns() >= other.ns()) {
     const std::string_view name = evidence.store.Text(dearest->name);
     auto ranked =
@@ -278,9 +316,9 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
               "do it",
               Remedy::kNone);
     if (ranked) {
-      ranked->finding.evidence = {fmt::format("{}: {} of its own in the median step, in {}", name,
-                                              FormatMs(dearest->own),
-                                              Plural(dearest->count, "region"))};
+      ranked->finding.evidence = {
+          fmt::format("{}: {} of its own in step {}, in {}", name, FormatMs(dearest->own),
+                      evidence.steps.steps.list[example].index, Plural(dearest->count, "region"))};
     }
     return ranked;
   }
@@ -304,7 +342,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   return ranked;
 }
 
-/// Copies of one direction in the median step.
+/// Copies of one direction in the mean step.
 struct CopyCounts {
   std::int64_t copies = 0, pageable = 0, bytes = 0;
 };
@@ -313,8 +351,7 @@ CopyCounts CountCopies(const Evidence& evidence, CopyKind direction) {
   CopyCounts counts;
   const auto& tasks = evidence.store.gpu_tasks;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (tasks.copy[i] != direction ||
-        evidence.steps.step_of_task[i] != static_cast<std::int32_t>(evidence.median_step)) {
+    if (tasks.copy[i] != direction || !evidence.Judges(GpuTaskId(i))) {
       continue;
     }
     ++counts.copies;
@@ -322,6 +359,9 @@ CopyCounts CountCopies(const Evidence& evidence, CopyKind direction) {
     if (evidence.store.Text(tasks.name[i]).find("Pageable") != std::string_view::npos)
       ++counts.pageable;
   }
+  const auto steps = static_cast<std::int64_t>(evidence.rows.size());
+  for (std::int64_t* const count : {&counts.copies, &counts.pageable, &counts.bytes})
+    *count = (*count + steps / 2) / steps;
   return counts;
 }
 
@@ -333,8 +373,8 @@ std::optional<Ranked> ExposedCopies(const Evidence& evidence, CopyKind direction
   const std::string figure = FormatMs(exposed);
   auto ranked = About(
       evidence, exposed, std::string(id),
-      fmt::format("{} a step of copies to the {} during which the GPU computes nothing", figure,
-                  where),
+      fmt::format("{} {} of copies to the {} during which the GPU computes nothing", figure,
+                  Each(evidence), where),
       std::string(section), figure,
       counts.pageable > 0 ? "pin the host memory (pin_memory=True) and copy with non_blocking=True"
                           : std::string(unhidden),
@@ -367,24 +407,23 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
   const std::vector<SyncRow>& syncs = evidence.report.syncs;
   const auto dearest = std::max_element(
       syncs.begin(), syncs.end(),
-      [](const SyncRow& a, const SyncRow& b) { return a.in_median_step < b.in_median_step; });
+      [](const SyncRow& a, const SyncRow& b) { return a.in_mean_step < b.in_mean_step; });
   if (dearest == syncs.end()) return std::nullopt;
-  const std::string figure = FormatMs(dearest->in_median_step);
+  const std::string figure = FormatMs(dearest->in_mean_step);
   const bool reads_value = dearest->where.find("_local_scalar_dense") != std::string::npos ||
                            dearest->where.find("item") != std::string::npos;
   auto ranked = About(
       evidence, causes.synchronization, "costly-syncs",
-      fmt::format("blocking calls leave the GPU dry; {} alone costs {} of GPU idle in the step",
-                  dearest->name, figure),
+      fmt::format("blocking calls leave the GPU dry; {} alone costs {} of GPU idle {}",
+                  dearest->name, figure, Each(evidence)),
       "syncs", figure,
       reads_value ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
                   : "remove it from the loop, or wait for one event instead of everything; avoid "
                     ".cpu(), .nonzero() and branches on tensors",
       Remedy::kSyncs);
   if (!ranked) return ranked;
-  ranked->finding.evidence = {
-      fmt::format("{} of GPU idle in the median step follows blocking calls",
-                  FormatMs(causes.synchronization))};
+  ranked->finding.evidence = {fmt::format("{} of GPU idle {} follows blocking calls",
+                                          FormatMs(causes.synchronization), Each(evidence))};
   if (!dearest->where.empty()) {
     ranked->finding.evidence.push_back(fmt::format("{} of {} in {} over the trace",
                                                    Plural(dearest->count, "call"), dearest->name,
@@ -416,13 +455,14 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   constexpr std::string_view kFused[] = {"Adam", "AdamW", "SGD", "Adagrad"};
   const std::string name = OptimizerName(evidence);
   const bool has_fused = std::find(std::begin(kFused), std::end(kFused), name) != std::end(kFused);
-  auto ranked = About(evidence, time, "unfused-optimizer",
-                      fmt::format("the optimizer takes {} a step in many small kernels", figure),
-                      "breakdown", figure,
-                      has_fused ? "construct the optimizer with fused=True (or foreach=True)"
-                                : "a foreach or fused form of the optimizer where there is one, or "
-                                  "torch.compile its step",
-                      Remedy::kOptimizer);
+  auto ranked =
+      About(evidence, time, "unfused-optimizer",
+            fmt::format("the optimizer takes {} {} in many small kernels", figure, Each(evidence)),
+            "breakdown", figure,
+            has_fused ? "construct the optimizer with fused=True (or foreach=True)"
+                      : "a foreach or fused form of the optimizer where there is one, or "
+                        "torch.compile its step",
+            Remedy::kOptimizer);
   if (ranked) {
     ranked->finding.evidence = {
         fmt::format("its {} kernels keep the GPU busy {}; the rest of that time it waits",
@@ -432,13 +472,12 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   return ranked;
 }
 
-/// The most that faster GPU work could take off the median step before the host holds it: all but
+/// The most that faster GPU work could take off the mean step before the host holds it: all but
 /// the host's own time, which is its step without the calls in which it waits for the GPU. Neither
 /// contains the rough cost of recording.
 DurationNs LeftByTheHost(const Evidence& evidence) {
   // A launch takes microseconds; one that takes far longer waits for room in the launch queue.
   constexpr DurationNs kBlockedLaunch(100'000);
-  const Interval host = evidence.steps.hosts[evidence.median_step];
   const auto& events = evidence.store.host_events;
   std::vector<Interval> blocked;
   for (const PricedSync& sync : evidence.syncs) {
@@ -452,12 +491,14 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
       blocked.push_back({events.start[launch.index()], evidence.store.HostEnd(launch)});
     }
   }
-  const DurationNs own = host.length() -
-                         IntervalSet::UnionOf(std::move(blocked)).MeasureWithin(host) -
-                         evidence.steps.recording[evidence.median_step];
-  const DurationNs unrecorded =
-      Wall(evidence) - evidence.report.steps.list[evidence.median_step].profiler_cost;
-  return std::max(unrecorded - std::max(own, DurationNs(0)), DurationNs(0));
+  const IntervalSet waiting = IntervalSet::UnionOf(std::move(blocked));
+  DurationNs own;
+  for (const std::size_t row : evidence.rows) {
+    const Interval host = evidence.steps.hosts[row];
+    own += host.length() - waiting.MeasureWithin(host) - evidence.steps.recording[row];
+  }
+  const DurationNs unrecorded = Wall(evidence) - MeanProfilerCost(evidence);
+  return std::max(unrecorded - std::max(evidence.PerStep(own), DurationNs(0)), DurationNs(0));
 }
 
 /// What to do about products in `dtype` that do not use the tensor cores of the device.
@@ -550,14 +591,15 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
     ++long_gaps;
     in_long_gaps += gap.length();
   }
+  in_long_gaps = evidence.PerStep(in_long_gaps);
   const bool waits = 2 * in_long_gaps.ns() >= causes.queue.ns();
   const std::string figure = FormatMs(causes.queue);
   auto ranked = About(
       evidence, causes.queue, "gaps-between-kernels",
       fmt::format(
-          fmt::runtime(waits ? "the GPU idles {} a step although the next kernel is launched"
-                             : "the GPU idles {} a step between kernels that are already launched"),
-          figure),
+          fmt::runtime(waits ? "the GPU idles {} {} although the next kernel is launched"
+                             : "the GPU idles {} {} between kernels that are already launched"),
+          figure, Each(evidence)),
       "bottleneck", figure,
       waits ? "find out what these kernels wait for: an event of another stream, another process "
               "on the GPU, or work that the trace does not hold"
@@ -566,10 +608,14 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
   if (!ranked) return ranked;
   if (waits) {
     ranked->finding.evidence = {
-        fmt::format("{} of it in {}, {} each: far more than the one to two microseconds that a "
-                    "kernel takes to start",
-                    FormatMs(in_long_gaps), Plural(long_gaps, "long gap"),
-                    FormatUs(DurationNs(in_long_gaps.ns() / long_gaps))),
+        fmt::format(
+            "{} of it in {}, {} each: far more than the one to two microseconds that a "
+            "kernel takes to start",
+            FormatMs(in_long_gaps),
+            evidence.rows.size() > 1 ? Plural(long_gaps, "long gap") + " of all steps"
+                                     : Plural(long_gaps, "long gap"),
+            FormatUs(DurationNs(in_long_gaps.ns() *
+                                static_cast<std::int64_t>(evidence.rows.size()) / long_gaps))),
         "so they wait for something else than their launch or the kernel before"};
   } else {
     ranked->finding.evidence = {
@@ -579,37 +625,139 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
   return ranked;
 }
 
-std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes&) {
-  constexpr double kOutlierFactor = 1.5;
-  const Steps& steps = evidence.report.steps;
-  if (steps.list.size() < 5) return std::nullopt;
-  std::int64_t outliers = 0;
+/// What slow steps do more of than the others, and what to do about it.
+struct OutlierCause {
+  DurationNs CauseTimes::*time;
+  std::string_view does;
+  std::string_view action;
+};
+constexpr OutlierCause kOutlierCauses[] = {
+    {&CauseTimes::input, "waits for data",
+     "look at what the loader does for that batch: a slow sample, an epoch's end, workers that "
+     "start again (persistent_workers=True), or too few batches fetched ahead (prefetch_factor)"},
+    {&CauseTimes::host, "GPU idle until the host launches",
+     "look at what the host does there: a recompilation, a checkpoint, evaluation, logging or "
+     "garbage collection"},
+    {&CauseTimes::synchronization, "GPU idle behind blocking calls",
+     "look at what waits for the GPU there: logging of values, a checkpoint, evaluation"},
+    {&CauseTimes::callback, "a callback", "call it less often, or on a thread of its own"},
+    {&CauseTimes::communication, "exposed communication", "find the rank that arrives last"},
+    {&CauseTimes::gpu, "GPU work",
+     "look at what only these steps run: evaluation, an optimizer that steps less often, other "
+     "sizes of batches"},
+    {&CauseTimes::device_to_host, "copies to the host",
+     "copy on a stream of its own while the next kernels run, or copy less often"},
+    {&CauseTimes::queue, "GPU idle although work is launched",
+     "look at what these kernels wait for"},
+    {&CauseTimes::unknown, "GPU idle whose cause is not recorded", "record the host as well"},
+};
+
+/// The name of the event that holds most of what a slow step does more: a loader's range, or what
+/// the host is in while the GPU waits. Empty: not recorded.
+std::string_view WhatASlowStepDoes(const Evidence& evidence, const Causes& causes,
+                                   const OutlierCause& cause, std::size_t row) {
+  const auto& events = evidence.store.host_events;
+  if (cause.time == &CauseTimes::input) {
+    HostEventId longest;
+    for (std::size_t i = 0; i < events.rows(); ++i) {
+      if (!evidence.names.Roles(events.name[i]).Has(HostRole::kDataWait) ||
+          events.start[i] >= evidence.steps.spans[row].end ||
+          evidence.store.HostEnd(HostEventId(i)) <= evidence.steps.spans[row].start)
+        continue;
+      if (!longest.valid() || events.duration[i] > events.duration[longest.index()])
+        longest = HostEventId(i);
+    }
+    return longest.valid() ? evidence.store.Text(events.name[longest.index()]) : "";
+  }
+  if (cause.time != &CauseTimes::host) return "";
+  const LateIdle idle =
+      MeasureLateIdle(evidence.store, evidence.names, evidence.steps, row,
+                      Intersect(causes.late, IntervalSet::UnionOf({evidence.steps.spans[row]})));
+  return idle.longest.valid() && 2 * idle.longest_time.ns() >= idle.all.ns()
+             ? evidence.store.Text(events.name[idle.longest.index()])
+             : "";
+}
+
+/// Idle of which the recording does not tell the cause, for the host is not in it.
+std::optional<Ranked> UnexplainedIdle(const Evidence& evidence, const Causes& causes) {
+  constexpr double kWorthAFinding = 5;
+  if (SharePct(causes.unknown, Wall(evidence)) < kWorthAFinding) return std::nullopt;
+  const std::string figure = FormatMs(causes.unknown);
+  const std::string remedy = RemedyOf(ImportIssue::kNoHost, evidence.store.metadata.recorded_as());
+  auto ranked = About(
+      evidence, causes.unknown, "unexplained-idle",
+      fmt::format("the GPU idles {} {}, and nothing recorded tells why", figure, Each(evidence)),
+      "bottleneck", figure,
+      fmt::format("record the launches{}{}", remedy.empty() ? "" : ": ", remedy),
+      Remedy::kQueueGaps);
+  if (ranked) {
+    ranked->finding.evidence = {
+        "the calls that launch these kernels are not recorded; most often, such gaps are a host "
+        "that launches too late or a loader that has no batch ready"};
+  }
+  return ranked;
+}
+
+std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& causes) {
+  const std::vector<StepRow>& list = evidence.steps.steps.list;
+  if (evidence.rows.size() < 5 || evidence.report.steps.optimizer_every) return std::nullopt;
+  const DurationNs median = list[evidence.median_step].wall;
+  std::vector<std::size_t> slow, others;  // Into evidence.rows.
+  std::optional<std::size_t> worst;
   DurationNs excess;
-  const StepRow* worst = nullptr;
-  for (const StepRow& row : steps.list) {
-    if (row.lost_tasks) continue;
-    if (static_cast<double>(row.wall.ns()) < kOutlierFactor * static_cast<double>(steps.p50->ns()))
+  for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
+    const StepRow& row = list[evidence.rows[i]];
+    if (!IsOutlier(row.wall, median)) {
+      others.push_back(i);
       continue;
-    ++outliers;
-    excess += row.wall - *steps.p50;
-    if (worst == nullptr || row.wall > worst->wall) worst = &row;
+    }
+    slow.push_back(i);
+    excess += row.wall - median;
+    if (!worst || row.wall > list[evidence.rows[*worst]].wall) worst = i;
   }
   // Where every third step is slow, that is how the job runs, and the median is a matter of chance.
-  constexpr std::int64_t kFew = 3;
-  if (worst == nullptr || kFew * outliers >= static_cast<std::int64_t>(steps.list.size()))
-    return std::nullopt;
-  const std::string figure = FormatMs(worst->wall);
-  auto ranked = About(
-      evidence, DurationNs(excess.ns() / static_cast<std::int64_t>(steps.list.size())),
-      "outlier-steps",
-      fmt::format("{} of {} steps are far slower than the median; step {} took {}",
-                  FormatCount(outliers), FormatCount(static_cast<std::int64_t>(steps.list.size())),
-                  worst->index, figure),
-      "steps", figure,
-      "look at what only these steps do: checkpoints, evaluation, logging, garbage collection",
-      Remedy::kNone);
-  if (ranked)
-    ranked->finding.evidence = {fmt::format("the median step takes {}", FormatMs(*steps.p50))};
+  constexpr std::size_t kFew = 3;
+  if (!worst || kFew * slow.size() >= evidence.rows.size()) return std::nullopt;
+
+  const OutlierCause* cause = nullptr;
+  DurationNs of_cause;  // Beyond what the others spend on it.
+  for (const OutlierCause& candidate : kOutlierCauses) {
+    if (causes.by_row.empty()) break;
+    DurationNs in_slow, in_others;
+    for (const std::size_t i : slow) in_slow += causes.by_row[i].*candidate.time;
+    for (const std::size_t i : others) in_others += causes.by_row[i].*candidate.time;
+    const DurationNs more =
+        in_slow - DurationNs(in_others.ns() / static_cast<std::int64_t>(others.size()) *
+                             static_cast<std::int64_t>(slow.size()));
+    if (more <= of_cause) continue;
+    of_cause = more;
+    cause = &candidate;
+  }
+  // Loaders deliver in bursts: the wait itself is the finding then.
+  if (cause != nullptr && cause->time == &CauseTimes::input && slow.size() > 1) return std::nullopt;
+  const StepRow& row = list[evidence.rows[*worst]];
+  const std::string figure = FormatMs(row.wall);
+  auto ranked = About(evidence, evidence.PerStep(excess), "outlier-steps",
+                      fmt::format("{} of {} are far slower than the median; step {} took {}",
+                                  FormatCount(static_cast<std::int64_t>(slow.size())),
+                                  Plural(static_cast<std::int64_t>(evidence.rows.size()), "step"),
+                                  row.index, figure),
+                      "steps", figure,
+                      cause != nullptr
+                          ? std::string(cause->action)
+                          : "look at what only these steps do: checkpoints, evaluation, logging, "
+                            "garbage collection",
+                      Remedy::kNone);
+  if (!ranked) return ranked;
+  std::vector<std::string>& why = ranked->finding.evidence;
+  why = {fmt::format("the median step takes {}; beyond that, the slow ones take {} in all",
+                     FormatMs(median), FormatMs(excess))};
+  if (cause != nullptr) {
+    const std::string_view name =
+        WhatASlowStepDoes(evidence, causes, *cause, evidence.rows[*worst]);
+    why.push_back(fmt::format("{} of that: {}{}", FormatMs(of_cause), cause->does,
+                              name.empty() ? "" : fmt::format(" ({})", name)));
+  }
   return ranked;
 }
 
@@ -617,7 +765,7 @@ using Rule = std::optional<Ranked> (*)(const Evidence&, const Causes&);
 constexpr Rule kRules[] = {
     LateLaunches,        DataWait,    Callbacks,        ExposedCommunication, ExposedCopiesToDevice,
     ExposedCopiesToHost, CostlySyncs, UnfusedOptimizer, IdleTensorCores,      Elementwise,
-    LayoutCopies,        QueueGaps,   OutlierSteps};
+    LayoutCopies,        QueueGaps,   UnexplainedIdle,  OutlierSteps};
 
 /// Those that need no GPU work.
 constexpr Rule kHostRules[] = {DataWait, Callbacks, OtherWork, OutlierSteps};
@@ -637,14 +785,46 @@ std::vector<Finding> Find(std::span<const Rule> rules, const Evidence& evidence,
   return findings;
 }
 
+/// What the action of a finding is about.
+bool ActsOn(Verdict verdict, const Finding& finding) {
+  constexpr std::pair<std::string_view, Verdict> kAbout[] = {
+      {"late-launches", Verdict::kHost},
+      {"costly-region", Verdict::kHost},
+      {"unmarked-time", Verdict::kHost},
+      {"data-wait", Verdict::kInput},
+      {"exposed-copies", Verdict::kInput},
+      {"exposed-communication", Verdict::kCommunication},
+      {"callbacks", Verdict::kCallback},
+      {"costly-syncs", Verdict::kSynchronization},
+      {"unfused-optimizer", Verdict::kGpuCompute},
+      {"idle-tensor-cores", Verdict::kGpuCompute},
+      {"unfused-elementwise", Verdict::kGpuCompute},
+      {"device-copies", Verdict::kGpuCompute},
+  };
+  if (verdict == Verdict::kGpuMemory) verdict = Verdict::kGpuCompute;
+  return std::any_of(std::begin(kAbout), std::end(kAbout), [&](const auto& about) {
+    return about.first == finding.id && about.second == verdict;
+  });
+}
+
 }  // namespace
 
+void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings) {
+  const auto first = std::find_if(findings.begin(), findings.end(),
+                                  [&](const Finding& finding) { return ActsOn(verdict, finding); });
+  if (first != findings.end()) std::rotate(findings.begin(), first, first + 1);
+}
+
 std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes) {
-  return Find(kRules, evidence, causes);
+  std::vector<Finding> findings = Find(kRules, evidence, causes);
+  PutVerdictFirst(evidence.report.bottleneck.verdict, findings);
+  return findings;
 }
 
 std::vector<Finding> FindHostFindings(const Evidence& evidence) {
-  return Find(kHostRules, evidence, Causes());
+  std::vector<Finding> findings = Find(kHostRules, evidence, Causes());
+  PutVerdictFirst(evidence.report.bottleneck.verdict, findings);
+  return findings;
 }
 
 }  // namespace headroom

@@ -30,6 +30,19 @@ bool HasHostEvents(const TraceStore& store) {
   });
 }
 
+/// Whether the host launched GPU work.
+bool LaunchesWork(const TraceStore& store, NameFacts& names) {
+  const auto& events = store.host_events;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] != HostEventKind::kRuntimeCall &&
+        events.kind[row] != HostEventKind::kDriverCall)
+      continue;
+    const HostRoles roles = names.Roles(events.name[row]);
+    if (roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch)) return true;
+  }
+  return false;
+}
+
 void AddMissingParts(const TraceStore& store, ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);
@@ -325,7 +338,9 @@ bool CountsEvents(ImportIssue issue) {
          issue == ImportIssue::kDroppedRecords;
 }
 
-char GradeOf(const TraceStore& store, const ImportLog& log) {
+/// What is not there costs nothing where it need not be: a job on the CPU has no GPU work, and some
+/// profilers record no launches.
+char GradeOf(const TraceStore& store, NameFacts& names, const ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);
   if (!has_gpu && !has_host) return 'F';
@@ -337,8 +352,8 @@ char GradeOf(const TraceStore& store, const ImportLog& log) {
   const double lost = share(ImportIssue::kLostEvent) + share(ImportIssue::kBadTime) +
                       share(ImportIssue::kOversizedEvent) + dropped / (events + dropped);
   if (lost > 0.1) return 'E';
-  if (!has_gpu || !has_host || lost > 0.01) return 'D';
-  const auto tasks = static_cast<double>(store.gpu_tasks.rows());
+  if (lost > 0.01 || (!has_gpu && (LaunchesWork(store, names) || IsCut(store)))) return 'D';
+  const auto tasks = static_cast<double>(std::max<std::size_t>(store.gpu_tasks.rows(), 1));
   const double orphans = static_cast<double>(log.Count(ImportIssue::kOrphanTask)) / tasks;
   const double unlaunched = static_cast<double>(log.Count(ImportIssue::kLaunchWithoutTask)) / tasks;
   if (orphans > 0.5 || unlaunched > 0.2) return 'D';
@@ -388,7 +403,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
 
   Health health;
   health.cut = IsCut(store);
-  health.grade = GradeOf(store, log);
+  health.grade = GradeOf(store, names, log);
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {
     const auto issue = static_cast<ImportIssue>(i);
     if (log.Count(issue) == 0) continue;

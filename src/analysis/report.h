@@ -86,6 +86,7 @@ struct MsInterval {
 struct EngineSummary {
   std::int64_t first_step = 0, last_step = 0;  ///< By index: the steps that were replayed.
   std::int64_t steps = 0, events = 0;          ///< In that window.
+  bool of_stretch = false;                     ///< The window is a recording without steps.
   double replay_error_pct = 0;                 ///< Of the unchanged window, against its own steps.
   std::string calibration;                     ///< What is known of the recording's cost, and how.
   std::string error;                           ///< Why it tells nothing; empty: it does.
@@ -101,6 +102,9 @@ struct Steps : WallSummary {
   std::vector<StepRow> list;
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
+  /// The optimizer steps in every so many steps: gradients are accumulated. None: in every step, or
+  /// not known.
+  std::optional<std::int64_t> optimizer_every;
   /// p50 without the profiler's own cost, and the share of p50 that this is. None: the engine could
   /// not tell.
   std::optional<DurationNs> corrected_p50;
@@ -129,11 +133,15 @@ struct BreakdownParts {
   }
 };
 
+/// Where the mean of the whole steps goes; without steps, the stretch.
 struct StepBreakdown {
-  std::int64_t step_index = 0;
+  std::int64_t step_index = 0;  ///< Of the median step: an example.
+  std::int64_t steps = 1;       ///< Whole steps; their mean is the step.
+  bool is_stretch = false;      ///< Of a recording without steps.
   DurationNs wall;
-  BreakdownParts step;  ///< Sums to `wall`.
-  BreakdownParts gpu;   ///< The part of each during which a GPU task runs.
+  BreakdownParts step;         ///< Sums to `wall`.
+  BreakdownParts gpu;          ///< The part of each during which a GPU task runs.
+  BreakdownParts median, p90;  ///< Of each part over the steps.
 };
 
 enum class Verdict {
@@ -141,6 +149,7 @@ enum class Verdict {
   kHost,
   kGpuCompute,
   kGpuMemory,
+  kCpuCompute,  ///< No GPU work: the operators on the host hold it.
   kInput,
   kCommunication,
   kCallback,
@@ -154,10 +163,11 @@ struct Bottleneck {
   std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
   std::string balance;     ///< Of a balanced verdict: why it is no other.
   bool host_only = false;  ///< Told by the host's clock: no GPU work was recorded.
+  std::string of;          ///< What the share is of: "the mean step", "the step", "the recording".
   std::vector<std::string> evidence;
 };
 
-/// One cause of the median step's time; all of them sum to it.
+/// One cause of the mean step's time (without steps, of the stretch's); all of them sum to it.
 struct CauseRow {
   /// gpu, host, input, communication, callback, synchronization, device_to_host, queue, unknown.
   std::string name;
@@ -187,13 +197,14 @@ enum class Remedy : std::uint8_t {
 struct Finding {
   std::string id;
   std::string title;
-  std::optional<double> share_pct;  ///< Of the median step.
+  std::optional<double> share_pct;  ///< Of the mean step.
   std::vector<std::string> evidence;
   std::string action;
   std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
   Remedy remedy = Remedy::kNone;
-  bool of_set = false;  ///< Of several files together: the check needs them all.
+  bool of_set = false;      ///< Of several files together: the check needs them all.
+  bool of_stretch = false;  ///< Of a recording without steps.
 
   std::optional<MsInterval> saves_ms;  ///< A step; none: see saves_note.
   /// What was replayed, or why nothing could be; empty: the engine did not run.
@@ -234,6 +245,7 @@ struct SyncRow {
   DurationNs host;            ///< Time in the calls.
   DurationNs gpu_idle;        ///< GPU idle that the calls cause, over the trace.
   DurationNs in_median_step;  ///< Of that, inside the median step; 0 without steps.
+  DurationNs in_mean_step;    ///< The same of the mean whole step, or of the stretch.
 };
 
 /// A range that somebody marked, by name: user_annotation of a framework, or a timer's region.
@@ -338,7 +350,7 @@ struct InputWait {
   std::string source;  ///< "gpu-events", "gpu-tasks".
 };
 
-/// What the host does in the median step, on its own clock.
+/// What the host does in the mean step, on its own clock.
 struct LoopHost {
   DurationNs step, data_wait, callback;
 };
@@ -399,8 +411,11 @@ struct TraceReport {
   Steps steps;
   std::vector<GpuTimeRow> gpu_time;
   std::vector<IdleRow> idle;
+  /// Where there are no steps: the stretch from the first GPU task to the last, which breakdown,
+  /// causes, bottleneck and findings are of.
+  std::optional<StepRow> stretch;
   std::optional<StepBreakdown> breakdown;
-  /// The median step if the GPU were never idle: what it works in it. None: no such step, or not
+  /// The mean step if the GPU were never idle: what it works in it. None: no such step, or not
   /// all of its time is in the figures.
   std::optional<DurationNs> ceiling;
   std::vector<CauseRow> causes;  ///< Empty without a breakdown.

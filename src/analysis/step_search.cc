@@ -251,7 +251,8 @@ std::string_view WordsOf(std::string_view name) {
 }
 
 /// Ranges whose names say that each is an iteration. Of several kinds, those that cover most time.
-/// A step lasts to the next range, but not over a pause.
+/// A step lasts to the next range, but not over a pause: what lies between two (a fetch) belongs to
+/// the first.
 FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   struct Series {
     std::vector<HostEventId> ranges;
@@ -291,13 +292,20 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
     gaps.push_back(events.start[ranges[i + 1].index()] - store.HostEnd(ranges[i]));
   std::vector<DurationNs> sorted = gaps;
   std::sort(sorted.begin(), sorted.end());
-  found.source = StepSource::kAnnotation;
+  // Where the ranges are not all of a step, the last one's rest is not in the recording.
+  constexpr std::int64_t kNextToNothing = 20;
+  const DurationNs gap = sorted.empty() ? DurationNs(0) : sorted[sorted.size() / 2];
+  const bool is_whole = ranges.size() < kFewestMarks ||
+                        gap.ns() * kNextToNothing * static_cast<std::int64_t>(ranges.size()) <=
+                            best->second.covered.ns();
+  found.source = is_whole ? StepSource::kAnnotation : StepSource::kInferred;
+  if (!is_whole) found.confidence = ranges.size() >= 5 ? "high" : "medium";
   found.marker = MarkerOf(store.Text(events.name[ranges.front().index()]));
   found.process = best->first.first;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     Interval span = {events.start[ranges[i].index()], store.HostEnd(ranges[i])};
-    const bool pauses = i == gaps.size() || gaps[i] > sorted[sorted.size() / 2] +
-                                                          sorted[sorted.size() / 2] + span.length();
+    if (i == gaps.size() && !is_whole) break;
+    const bool pauses = i == gaps.size() || gaps[i] > gap + gap + span.length();
     if (!pauses) span.end += gaps[i];
     if (span.length().ns() > 0)
       found.steps.push_back({static_cast<std::int64_t>(found.steps.size()), span});

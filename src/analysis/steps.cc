@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -394,6 +395,32 @@ WorkEnds AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
   return ends;
 }
 
+/// Where the first recorded task waited far longer behind its launch than those do that find the
+/// GPU idle, the GPU was at work that was not recorded, until then; else INT64_MIN.
+TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
+  constexpr DurationNs kFarMoreThanAStart(200'000);
+  const auto& tasks = store.gpu_tasks;
+  std::optional<std::size_t> first;
+  DurationNs waited, usual;  // From launch to start.
+  TimeNs busy_until;
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (!IsWorkOf(store, steps.process, GpuTaskId(i))) continue;
+    const HostEventId launch = tasks.launch[i];
+    if (!first) {
+      first = i;
+      busy_until = tasks.start[i];
+      if (!launch.valid()) break;
+      waited = tasks.start[i] - store.HostEnd(launch);
+      if (waited <= kFarMoreThanAStart) break;
+    } else if (launch.valid() && store.host_events.start[launch.index()] > busy_until) {
+      usual = std::max(usual, tasks.start[i] - store.HostEnd(launch));
+    }
+    busy_until = std::max(busy_until, store.TaskEnd(GpuTaskId(i)));
+  }
+  return waited > std::max(kFarMoreThanAStart, usual + usual) ? tasks.start[*first]
+                                                              : TimeNs(INT64_MIN);
+}
+
 /// A step ends where its GPU work ends, and begins where that of the steps before it ended; the
 /// first does not pay for the queue that warm-up left. After steps whose GPU work is missing there
 /// may be nothing to wait for.
@@ -481,7 +508,8 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   out.before_recording = FindWorkBeforeRecording(store);
   out.misplaced = FindMisplacedTasks(store, names);
 
-  const WorkEnds ends = AssignTasks(store, found.on_gpu, out);
+  WorkEnds ends = AssignTasks(store, found.on_gpu, out);
+  ends.before_first = std::max(ends.before_first, BusyBeforeRecording(store, out));
   const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);

@@ -100,7 +100,10 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, Pr
 
 std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attribution,
                                const std::vector<PricedSync>& syncs,
-                               std::optional<Interval> median_step) {
+                               std::optional<Interval> median_step,
+                               std::span<const Interval> steps) {
+  IntervalSet in_steps;
+  for (const Interval& step : steps) in_steps.AppendInOrder(step);
   std::map<std::pair<std::string_view, std::string_view>, SyncRow> rows;
   for (const PricedSync& sync : syncs) {
     if (sync.gpu_idle.length().ns() == 0) continue;
@@ -112,6 +115,7 @@ std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attri
     ++row.count;
     row.host += store.host_events.duration[sync.call.index()];
     row.gpu_idle += sync.gpu_idle.length();
+    row.in_mean_step += in_steps.MeasureWithin(sync.gpu_idle);
     if (median_step)
       row.in_median_step += Interval{std::max(sync.gpu_idle.start, median_step->start),
                                      std::min(sync.gpu_idle.end, median_step->end)}
@@ -121,6 +125,9 @@ std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attri
   for (auto& [key, row] : rows) {
     row.name = key.first;
     row.where = key.second;
+    if (!steps.empty())
+      row.in_mean_step =
+          DurationNs(row.in_mean_step.ns() / static_cast<std::int64_t>(steps.size()));
     out.push_back(std::move(row));
   }
   std::stable_sort(out.begin(), out.end(),

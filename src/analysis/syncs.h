@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/attribution.h"
@@ -36,10 +37,13 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, ProcessId process,
                                    const IntervalSet& gpu_busy);
 
-/// The calls by name and place, dearest first; free ones are left out. `median_step`: whose idle is
-/// also counted apart; none: there are no steps.
+/// The calls by name and place, dearest first; free ones are left out.
+///
+/// @param median_step  whose idle is also counted apart; none: there are no steps
+/// @param steps        the same of their mean; in order, without overlap
 std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attribution,
                                const std::vector<PricedSync>& syncs,
-                               std::optional<Interval> median_step);
+                               std::optional<Interval> median_step,
+                               std::span<const Interval> steps);
 
 }  // namespace headroom

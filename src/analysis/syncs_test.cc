@@ -168,8 +168,9 @@ TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
   TestTrace trace(b);
   const auto syncs =
       PriceSyncs(*trace.store, trace.names, ProcessId(), FindBusyTime(*trace.store, ProcessId()));
+  const Interval steps[] = {{AtUs(0), AtUs(1110)}, {AtUs(1110), AtUs(2105)}};
   const std::vector<SyncRow> rows =
-      SyncTable(*trace.store, trace.attribution, syncs, Interval{AtUs(1110), AtUs(2105)});
+      SyncTable(*trace.store, trace.attribution, syncs, steps[1], steps);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].name, "cudaStreamSynchronize");
   EXPECT_EQ(rows[0].where, "aten::item");
@@ -177,6 +178,7 @@ TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
   EXPECT_EQ(rows[0].host, Us(3 * 97));
   EXPECT_EQ(rows[0].gpu_idle, Us(3 * 15));
   EXPECT_EQ(rows[0].in_median_step, Us(5 + 5)) << "the end of one's idle, the begin of another's";
+  EXPECT_EQ(rows[0].in_mean_step, DurationNs(17'500));
 }
 
 TEST(Syncs, WithoutGpuWorkAreNotPriced) {

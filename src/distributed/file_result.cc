@@ -94,9 +94,9 @@ void serialize(Archive& archive, MsInterval& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, EngineSummary& row) {
-  auto& [first_step, last_step, steps, events, replay_error_pct, calibration, error,
+  auto& [first_step, last_step, steps, events, of_stretch, replay_error_pct, calibration, error,
          corrected_step_ms] = row;
-  archive(first_step, last_step, steps, events, replay_error_pct, calibration, error,
+  archive(first_step, last_step, steps, events, of_stretch, replay_error_pct, calibration, error,
           corrected_step_ms);
 }
 
@@ -105,7 +105,7 @@ template <typename Archive>
 void serialize(Archive& archive, Steps& steps) {
   archive(cereal::base_class<WallSummary>(&steps), steps.source, steps.confidence, steps.marker,
           steps.process, steps.list, steps.tasks_before_first, steps.tasks_outside,
-          steps.corrected_p50, steps.profiler_overhead_pct);
+          steps.optimizer_every, steps.corrected_p50, steps.profiler_overhead_pct);
 }
 
 template <typename Archive>
@@ -131,14 +131,14 @@ void serialize(Archive& archive, BreakdownParts& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, StepBreakdown& row) {
-  auto& [step_index, wall, step, gpu] = row;
-  archive(step_index, wall, step, gpu);
+  auto& [step_index, steps, is_stretch, wall, step, gpu, median, p90] = row;
+  archive(step_index, steps, is_stretch, wall, step, gpu, median, p90);
 }
 
 template <typename Archive>
 void serialize(Archive& archive, Bottleneck& row) {
-  auto& [verdict, share_pct, confidence, balance, host_only, evidence] = row;
-  archive(verdict, share_pct, confidence, balance, host_only, evidence);
+  auto& [verdict, share_pct, confidence, balance, host_only, of, evidence] = row;
+  archive(verdict, share_pct, confidence, balance, host_only, of, evidence);
 }
 
 template <typename Archive>
@@ -149,10 +149,10 @@ void serialize(Archive& archive, CauseRow& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, Finding& row) {
-  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, saves_ms,
-         saves_note, scenario] = row;
-  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, saves_ms,
-          saves_note, scenario);
+  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, of_stretch,
+         saves_ms, saves_note, scenario] = row;
+  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, of_stretch,
+          saves_ms, saves_note, scenario);
 }
 
 template <typename Archive>
@@ -171,8 +171,8 @@ void serialize(Archive& archive, LineRow& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, SyncRow& row) {
-  auto& [name, where, count, host, gpu_idle, in_median_step] = row;
-  archive(name, where, count, host, gpu_idle, in_median_step);
+  auto& [name, where, count, host, gpu_idle, in_median_step, in_mean_step] = row;
+  archive(name, where, count, host, gpu_idle, in_median_step, in_mean_step);
 }
 
 template <typename Archive>
@@ -275,12 +275,14 @@ void serialize(Archive& archive, MemoryUse& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, TraceReport& row) {
-  auto& [input, health, trace_start, steps, gpu_time, idle, breakdown, ceiling, causes, bottleneck,
-         findings, kernels, operators, layers, classes, lines, syncs, efficiency, regions, timings,
-         callbacks, metrics, memory, machine_notes, loop, input_wait, throughput, engine] = row;
-  archive(input, health, trace_start, steps, gpu_time, idle, breakdown, ceiling, causes, bottleneck,
-          findings, kernels, operators, layers, classes, lines, syncs, efficiency, regions, timings,
-          callbacks, metrics, memory, machine_notes, loop, input_wait, throughput, engine);
+  auto& [input, health, trace_start, steps, gpu_time, idle, stretch, breakdown, ceiling, causes,
+         bottleneck, findings, kernels, operators, layers, classes, lines, syncs, efficiency,
+         regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait, throughput,
+         engine] = row;
+  archive(input, health, trace_start, steps, gpu_time, idle, stretch, breakdown, ceiling, causes,
+          bottleneck, findings, kernels, operators, layers, classes, lines, syncs, efficiency,
+          regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait, throughput,
+          engine);
 }
 
 template <typename Archive>

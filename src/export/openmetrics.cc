@@ -89,7 +89,7 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
   MetricFamily overhead("profiler_overhead", "ratio",
                         "Share of the median step that is the profiler's.");
   MetricFamily busy("step_gpu_busy", "ratio", "Share of the whole steps in which the GPU works.");
-  MetricFamily part("step_part", "seconds", "Time of the median step, by what it goes to.");
+  MetricFamily part("step_part", "seconds", "Time of the mean step, by what it goes to.");
   MetricFamily mfu("mfu", "ratio",
                    "FLOPs of the steps over what the GPU could do in that time (model FLOPs "
                    "utilization).");

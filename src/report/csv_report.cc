@@ -164,11 +164,12 @@ std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
 }
 
 std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
-  Table table("rank,name,where,count,host_us,gpu_idle_us,median_step_gpu_idle_us");
+  Table table(
+      "rank,name,where,count,host_us,gpu_idle_us,median_step_gpu_idle_us,mean_step_gpu_idle_us");
   for (const RowOfFile<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
     const SyncRow& row = *sync.row;
     table.Row({Whole(sync.rank()), Text(row.name), Text(row.where), Whole(row.count), Us(row.host),
-               Us(row.gpu_idle), Us(row.in_median_step)});
+               Us(row.gpu_idle), Us(row.in_median_step), Us(row.in_mean_step)});
   }
   return std::move(table).Take();
 }

@@ -26,7 +26,7 @@ struct NamedLoadingChange {
 /// Each by ParseLoadingChange(). Fails (kUsage) with what is wrong with the first that is.
 Result<std::vector<NamedLoadingChange>> ParseLoadingChanges(const std::vector<std::string>& texts);
 
-/// What the median step tells of the loop, as `headroom report` has it.
+/// What the mean step tells of the loop, as `headroom report` has it.
 LoopView LoopViewOf(const TraceReport& report, const TraceStore& store);
 
 /// Answers about one recording, as often as one asks. What every answer about a loader shares is

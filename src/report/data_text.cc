@@ -284,7 +284,7 @@ void WriteLoop(TextPage& page, const DataReport& report) {
   const bool waits = split.bound == LoadingBound::kUnknown;
   page.Heading(fmt::format("Input pipeline: {}", waits ? "too slow" : BoundTitle(split.bound)), "",
                Style::kPlain);
-  page.Paragraph("  ", fmt::format("The loop waits {} of the median step ({}) for its batch.",
+  page.Paragraph("  ", fmt::format("The loop waits {} of the mean step ({}) for its batch.",
                                    WithShare(split.wait, split.period), FormatMs(split.period)));
   if (!waits) page.Paragraph("  ", BoundSentence(report));
   WriteGpu(page, split);

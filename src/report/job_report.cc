@@ -203,6 +203,8 @@ std::string_view NameOf(Verdict verdict) {
       return "gpu-compute";
     case Verdict::kGpuMemory:
       return "gpu-memory";
+    case Verdict::kCpuCompute:
+      return "cpu-compute";
     case Verdict::kInput:
       return "input";
     case Verdict::kCommunication:
@@ -264,13 +266,12 @@ std::string CheckCommand(const Finding& finding, const TraceReport& file,
 std::vector<std::string> ForecastWords(const Finding& finding, const TraceReport& file,
                                        const ReportOptions& options) {
   if (finding.scenario.empty()) return {};
-  std::vector<std::string> words = {
-      "headroom",
-      "whatif",
-      PathArgument(file.input.path),
-      finding.scenario,
-      "--steps",
-      fmt::format("{}:{}", file.engine->first_step, file.engine->last_step)};
+  std::vector<std::string> words = {"headroom", "whatif", PathArgument(file.input.path),
+                                    finding.scenario};
+  if (!file.engine->of_stretch) {
+    words.emplace_back("--steps");
+    words.push_back(fmt::format("{}:{}", file.engine->first_step, file.engine->last_step));
+  }
   words.insert(words.end(), options.forecast_arguments.begin(), options.forecast_arguments.end());
   return words;
 }

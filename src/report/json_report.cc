@@ -122,6 +122,7 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.Key("profiler_overhead_pct").Number(summary.profiler_overhead_pct);
   json.Key("confidence").StringOrNull(steps.confidence);
   json.Key("marker").StringOrNull(steps.marker);
+  json.Key("optimizer_every").Integer(steps.optimizer_every);
   json.Key("list").BeginArray(Layout::kLines);
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) {
@@ -193,7 +194,28 @@ void WriteBreakdown(JsonWriter& json, const JobReport& job) {
   json.EndObject();
   json.Key("step_index").Integer(breakdown->step_index);
   json.Key("wall_ms").Milliseconds(breakdown->wall);
+  json.Key("of_ms").Milliseconds(breakdown->wall);
+  json.Key("steps").Integer(breakdown->steps);
+  json.Key("median").BeginObject();
+  WriteParts(json, breakdown->median);
+  json.EndObject();
+  json.Key("p90").BeginObject();
+  WriteParts(json, breakdown->p90);
+  json.EndObject();
   if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
+  json.EndObject();
+}
+
+/// What breakdown, bottleneck and findings are of where there are no steps.
+void WriteStretch(JsonWriter& json, const JobReport& job) {
+  const TraceReport& file = job.slowest();
+  json.Key("stretch");
+  if (!file.stretch) return json.Null();
+  json.BeginObject();
+  json.Key("start_ms").Milliseconds(file.stretch->start - file.trace_start);
+  json.Key("wall_ms").Milliseconds(file.stretch->wall);
+  json.Key("gpu_busy_ms").Milliseconds(file.stretch->gpu_busy);
+  json.Key("gpu_tasks").Integer(file.stretch->tasks);
   json.EndObject();
 }
 
@@ -366,6 +388,7 @@ void WriteSyncs(JsonWriter& json, const JobReport& job, const ReportOptions& opt
     json.Key("host_us").Microseconds(row.row->host);
     json.Key("gpu_idle_us").Microseconds(row.row->gpu_idle);
     json.Key("median_step_gpu_idle_us").Microseconds(row.row->in_median_step);
+    json.Key("mean_step_gpu_idle_us").Microseconds(row.row->in_mean_step);
     json.EndObject();
   }
   json.EndArray();
@@ -406,11 +429,11 @@ void WriteEfficiency(JsonWriter& json, const JobReport& job) {
 void WriteCeiling(JsonWriter& json, const JobReport& job) {
   json.Key("ceiling");
   const std::optional<DurationNs> busy = job.slowest().ceiling;
-  const std::optional<DurationNs> step = job.slowest().steps.p50;
-  if (!busy || !step) return json.Null();
+  if (!busy) return json.Null();
+  const DurationNs step = job.slowest().breakdown->wall;
   json.BeginObject();
   json.Key("step_ms_if_gpu_never_idle").Milliseconds(*busy);
-  json.Key("speedup").Number(static_cast<double>(step->ns()) / static_cast<double>(busy->ns()));
+  json.Key("speedup").Number(static_cast<double>(step.ns()) / static_cast<double>(busy->ns()));
   if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
   json.EndObject();
 }
@@ -555,6 +578,7 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteSteps(json, job);
   WriteGpuTime(json, job);
   WriteIdle(json, job);
+  WriteStretch(json, job);
   WriteBreakdown(json, job);
   WriteBottleneck(json, job);
   WriteEngineWindow(json, job);

@@ -96,7 +96,7 @@ void Breakdown(std::string& out, const TraceReport& file) {
                        FormatPercent(SharePct(time, breakdown.wall)));
     out += gpu ? fmt::format(" {} |\n", FormatMs(busy)) : "\n";
   };
-  out += "\n### Where the median step goes\n\n";
+  out += fmt::format("\n### Where the step goes ({})\n\n", BreakdownSubject(file));
   out += gpu ? "| part | time | share | GPU busy |\n|---|--:|--:|--:|\n"
              : "| part | time | share |\n|---|--:|--:|\n";
   for (const PartName& part : kStepParts) {

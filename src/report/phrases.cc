@@ -20,6 +20,8 @@ std::string_view VerdictSentence(Verdict verdict) {
     case Verdict::kGpuCompute:
       return "The GPU holds the step back: it works nearly all the time, more of it bound by "
              "arithmetic than by memory.";
+    case Verdict::kCpuCompute:
+      return "The job computes on the CPU, and that holds the step back.";
     case Verdict::kGpuMemory:
       return "The GPU holds the step back: it works nearly all the time, more of it bound by "
              "memory than by arithmetic.";
@@ -62,12 +64,19 @@ std::string VerdictText(const Bottleneck& bottleneck) {
     // Of the GPU verdicts the share is that of all its work, not only of the larger kind.
     const bool gpu =
         bottleneck.verdict == Verdict::kGpuCompute || bottleneck.verdict == Verdict::kGpuMemory;
-    text += fmt::format(" {} {} of the median step.", gpu ? "GPU work holds" : "It holds",
-                        FormatPercent(*bottleneck.share_pct));
+    text += fmt::format(" {} {} of {}.", gpu ? "GPU work holds" : "It holds",
+                        FormatPercent(*bottleneck.share_pct), bottleneck.of);
   }
   if (!bottleneck.confidence.empty())
     text += fmt::format(" Confidence: {}.", bottleneck.confidence);
   return text;
+}
+
+std::string BreakdownSubject(const TraceReport& report) {
+  const StepBreakdown& breakdown = *report.breakdown;
+  if (breakdown.is_stretch) return "the whole recording";
+  return breakdown.steps == 1 ? fmt::format("step {}", breakdown.step_index)
+                              : fmt::format("mean of {} steps", FormatCount(breakdown.steps));
 }
 
 std::string_view CauseText(std::string_view cause) {
@@ -93,7 +102,8 @@ std::string_view GradeSentence(char grade, bool verdict) {
       return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
                      : "Some conclusions are taken away.";
     case 'D':
-      return verdict ? "No GPU work was recorded: what is said is of the host's clock."
+      return verdict ? "The GPU work that was launched is not in it: what is said is of the host's "
+                       "clock."
                      : "The verdict is taken away.";
     case 'E':
       return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
@@ -143,10 +153,12 @@ std::string SavesText(const Finding& finding) {
   const bool bound = finding.saves_note.starts_with(kAtMost);
   // What helps a job that the GPU paces may cost one that the host paces.
   if (saves->high <= 0 && saves->low < 0) {
-    return fmt::format("nothing: the step gets {} longer ({} to {}), by the {}", ms(-saves->mid),
-                       ms(-saves->high), ms(-saves->low), finding.saves_note);
+    return fmt::format("nothing: the {} gets {} longer ({} to {}), by the {}",
+                       finding.of_stretch ? "recording" : "step", ms(-saves->mid), ms(-saves->high),
+                       ms(-saves->low), finding.saves_note);
   }
-  return fmt::format("{} a step{} ({} to {}): {}", ms(saves->mid), bound ? " at most" : "",
+  return fmt::format("{} {}{} ({} to {}): {}", ms(saves->mid),
+                     finding.of_stretch ? "in all" : "a step", bound ? " at most" : "",
                      ms(saves->low), ms(saves->high),
                      std::string_view(finding.saves_note).substr(bound ? kAtMost.size() : 0));
 }
@@ -164,8 +176,9 @@ std::string CorrectedText(const StepSummary& steps, const EngineSummary& engine)
 
 std::string WindowText(const EngineSummary& engine) {
   const std::string steps =
-      engine.steps == 1 ? fmt::format("step {}", engine.first_step)
-                        : fmt::format("steps {} to {}", engine.first_step, engine.last_step);
+      engine.of_stretch   ? std::string("the recording")
+      : engine.steps == 1 ? fmt::format("step {}", engine.first_step)
+                          : fmt::format("steps {} to {}", engine.first_step, engine.last_step);
   if (!engine.error.empty()) return fmt::format("{} cannot be replayed: {}", steps, engine.error);
   return fmt::format("replays of {} ({}) without the profiler; calibration: {}", steps,
                      Plural(engine.events, "event"), engine.calibration);

@@ -19,7 +19,11 @@ std::string_view VerdictSentence(Verdict verdict);
 /// How a verdict that the host's clock tells reads: without GPU work nothing is said of a GPU.
 std::string_view HostVerdictSentence(Verdict verdict);
 
-/// The verdict with share and confidence, e.g. "... It holds 61.2 % of the median step. Confidence:
+/// What the breakdown is of: "mean of 12 steps", "step 3", "the whole recording". REQUIRES:
+/// report.breakdown.
+std::string BreakdownSubject(const TraceReport& report);
+
+/// The verdict with share and confidence, e.g. "... It holds 61.2 % of the mean step. Confidence:
 /// high."
 std::string VerdictText(const Bottleneck& bottleneck);
 

@@ -119,8 +119,9 @@ TraceReport DemoReport() {
       .share_pct = 58.1,
       .confidence = "high",
       .balance = "",
+      .of = "the mean step",
       .evidence = {
-          "The GPU is idle for 44.50 ms of the median step, and 42.90 ms of that ends with a "
+          "The GPU is idle for 44.50 ms of the mean step, and 42.90 ms of that ends with a "
           "kernel that was launched too late.",
           "The launch queue holds 1.3 tasks on average: the host barely keeps ahead.",
           "Rival explanation: the profiler slows the host; the step without it may be shorter."}};
@@ -236,13 +237,15 @@ TraceReport DemoReport() {
                    .count = 3,
                    .host = Us(12'000),
                    .gpu_idle = Us(2'310),
-                   .in_median_step = Us(770)},
+                   .in_median_step = Us(770),
+                   .in_mean_step = Us(770)},
                   {.name = "cudaMemcpyAsync",
                    .where = "",
                    .count = 3,
                    .host = Us(200),
                    .gpu_idle = Us(0),
-                   .in_median_step = Us(0)}};
+                   .in_median_step = Us(0),
+                   .in_mean_step = Us(0)}};
   report.regions = {{.key = "BATCH",
                      .count = 3,
                      .total = Us(221'700),

@@ -23,7 +23,8 @@ void WriteFindings(TextContext& c) {
     c.page.Paragraph(fmt::format("  {}. ", ++number), title, Style::kBold, Style::kBold);
     if (finding.row->share_pct) {
       c.page.Line({{"     holds  ", Style::kDim},
-                   {fmt::format("{} of the median step", FormatPercent(*finding.row->share_pct))}});
+                   {fmt::format("{} of {}", FormatPercent(*finding.row->share_pct),
+                                finding.file->stretch ? "the recording" : "the mean step")}});
     }
     if (const std::string saves = SavesText(*finding.row); !saves.empty())
       c.page.Paragraph("     saves  ", saves, Style::kDim);

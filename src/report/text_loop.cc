@@ -25,7 +25,7 @@ const TimingRow* FindTiming(const TraceReport& file, std::string_view name) {
   return row == file.timings.end() ? nullptr : &*row;
 }
 
-/// A wait of the host in the median step, and what the GPU felt of it.
+/// A wait of the host in the mean step, and what the GPU felt of it.
 std::string OnBothClocks(const TraceReport& file, DurationNs on_host, DurationNs gpu_idle) {
   std::string text = fmt::format("{} of the step on the host", WithShare(on_host, file.loop->step));
   if (!file.gpu_time.empty())
@@ -176,9 +176,9 @@ void WriteLoop(TextContext& c) {
     return c.None("Not known: it needs a step that is whole.");
   }
   c.page.Heading("Loop",
-                 c.job.single() ? fmt::format("median step ({})", c.file.breakdown->step_index)
-                                : fmt::format("median step ({}) of {}",
-                                              c.file.breakdown->step_index, c.job.SlowestNote()),
+                 c.job.single()
+                     ? BreakdownSubject(c.file)
+                     : fmt::format("{} of {}", BreakdownSubject(c.file), c.job.SlowestNote()),
                  Style::kDim);
   Answers(c);
   // What operators and frameworks tell alone the breakdown shows better.

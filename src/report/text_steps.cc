@@ -123,7 +123,8 @@ void WriteBottleneck(TextContext& c) {
     c.page.Paragraph("  - ", Sentence(evidence));
   if (c.file.causes.empty()) return;
   c.page.Blank();
-  c.Meaning("What each moment of the median step is spent on or waits for:");
+  c.Meaning(
+      fmt::format("What each moment is spent on or waits for ({}):", BreakdownSubject(c.file)));
   DurationNs largest;
   for (const CauseRow& cause : c.file.causes) largest = std::max(largest, cause.time);
   for (const CauseRow& cause : c.file.causes) {
@@ -148,7 +149,8 @@ void WriteSteps(TextContext& c) {
   if (!summary.p50) {
     c.page.Heading("Step time", "", Style::kPlain);
     return c.None(
-        fmt::format("No steps: nothing marks an iteration, and nothing repeats. To do: {}.",
+        fmt::format("No steps: nothing marks an iteration, and no repetition was recognized. To "
+                    "mark steps: {}.",
                     HowToTellSteps(c.file.input.recorded_as)));
   }
   c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.p50)), "median", Style::kDim);
@@ -189,9 +191,9 @@ void WriteBreakdown(TextContext& c) {
   }
   const StepBreakdown& breakdown = *c.file.breakdown;
   c.page.Heading("Step breakdown",
-                 c.job.single() ? fmt::format("median step ({})", breakdown.step_index)
-                                : fmt::format("median step ({}) of {}", breakdown.step_index,
-                                              c.job.SlowestNote()),
+                 c.job.single()
+                     ? BreakdownSubject(c.file)
+                     : fmt::format("{} of {}", BreakdownSubject(c.file), c.job.SlowestNote()),
                  Style::kDim);
   const bool gpu = c.HasGpuWork();
   if (!gpu && breakdown.step.other == breakdown.wall) {
@@ -215,11 +217,11 @@ void WriteBreakdown(TextContext& c) {
   BreakdownLine(c, "step", breakdown.step.Sum(),
                 gpu ? std::optional(breakdown.gpu.Sum()) : std::nullopt, breakdown.wall,
                 DurationNs(0), Style::kBold);
-  if (const auto busy = c.file.ceiling; busy && c.file.steps.p50) {
-    c.Meaning(fmt::format("Were the GPU never idle, the step would take {}: {} as fast.",
-                          FormatMs(*busy),
-                          FormatFactor(static_cast<double>(c.file.steps.p50->ns()) /
-                                       static_cast<double>(busy->ns()))));
+  if (const auto busy = c.file.ceiling) {
+    c.Meaning(fmt::format(
+        "Without GPU idle time {} would take {}: {} as fast.",
+        c.file.stretch ? "the recording" : "the step", FormatMs(*busy),
+        FormatFactor(static_cast<double>(breakdown.wall.ns()) / static_cast<double>(busy->ns()))));
   }
 }
 

@@ -159,8 +159,8 @@ void WriteSyncs(TextContext& c) {
         [](const SyncRow& r) {
           return Span{FormatMs(r.gpu_idle), Style::kBold};
         }},
-       {"in median step", Kind::kNumber,
-        [](const SyncRow& r) { return Span{FormatMs(r.in_median_step)}; }}});
+       {"in mean step", Kind::kNumber,
+        [](const SyncRow& r) { return Span{FormatMs(r.in_mean_step)}; }}});
 }
 
 void WriteEfficiency(TextContext& c) {

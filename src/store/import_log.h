@@ -111,9 +111,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "synchronize before prof.stop()") \
   X(kNoSteps, "no-step-markers", kInfo, \
     "no step annotations", "", "call prof.step() after each iteration") \
-  X(kNoGpu, "no-gpu", kWarning, "no GPU work was recorded", "all GPU figures", \
+  X(kNoGpu, "no-gpu", kInfo, "no GPU work was recorded", "all GPU figures", \
     "ProfilerActivity.CUDA, or `headroom record` where there is a GPU") \
-  X(kNoHost, "no-host", kWarning, "no host events were recorded", "idle causes,operators,layers,data wait", \
+  X(kNoHost, "no-host", kInfo, "no host events were recorded", "idle causes,operators,layers,data wait", \
     "ProfilerActivity.CPU") \
   X(kNoOperators, "no-operators", kInfo, "operators of the framework were not recorded", "operators,FLOPs,roofline,MFU", \
     "ProfilerActivity.CPU") \

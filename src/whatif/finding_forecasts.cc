@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/bottleneck.h"
 #include "whatif/batch_curve.h"
 #include "whatif/forecast.h"
 #include "whatif/selection.h"
@@ -176,7 +177,7 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
 
 /// What only some steps take is in no window of usual steps: it is the recorded excess.
 void TellExcess(const TraceReport& report, Finding& finding) {
-  const double excess = finding.share_pct.value_or(0) / 100 * report.steps.p50->ms();
+  const double excess = finding.share_pct.value_or(0) / 100 * report.breakdown->wall.ms();
   finding.saves_ms = MsInterval{0, excess, excess};
   finding.saves_note = "at most: were these steps like the median one; as recorded, not replayed";
 }
@@ -200,6 +201,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
                    [](const Finding& a, const Finding& b) {
                      return a.saves_ms && (!b.saves_ms || a.saves_ms->mid > b.saves_ms->mid);
                    });
+  PutVerdictFirst(report.bottleneck.verdict, report.findings);
   return Status::Ok();
 }
 
@@ -232,22 +234,36 @@ void TellThroughput(const Job& job, TraceReport& report) {
 
 Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
                    TraceReport& report) {
-  const std::optional<StepWindow> window = ChooseWindow(store, report.steps);
+  // Without steps, the stretch is replayed as one.
+  Steps stretch;
+  if (report.stretch) {
+    stretch.list.push_back(*report.stretch);
+    stretch.p50 = report.stretch->wall;
+  }
+  const Steps& steps = report.stretch ? stretch : report.steps;
+  const std::optional<StepWindow> window = ChooseWindow(store, steps);
   if (!window || report.gpu_time.empty()) return Status::Ok();
   EngineSummary& engine = report.engine.emplace();
-  engine.first_step = report.steps.list[window->first].index;
-  engine.last_step = report.steps.list[window->last].index;
+  engine.first_step = steps.list[window->first].index;
+  engine.last_step = steps.list[window->last].index;
   engine.steps = window->steps();
+  engine.of_stretch = report.stretch.has_value();
   engine.events = window->events;
   engine.calibration = truth.from;
-  Result<WindowJob> made =
-      MakeWindowJob(store, knowledge, report.steps, *window, truth.calibration);
+  if (report.stretch && window->events > kMostWindowEvents) {
+    Abstain(fmt::format("the recording has no steps, and its {} events are too many to replay as "
+                        "one",
+                        window->events),
+            report);
+    return Status::Ok();
+  }
+  Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, truth.calibration);
   if (!made.ok()) {
     Abstain(made.status().message(), report);
     return Status::Ok();
   }
   Job& job = *made.value().job;
-  TellThroughput(job, report);
+  if (!report.stretch) TellThroughput(job, report);
   if (truth.measured_step_ms) {
     const Result<bool> told = job.CalibrateTo(*truth.measured_step_ms);
     if (!told.ok()) return told.status();
@@ -263,7 +279,7 @@ Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const Ho
     return Status::Ok();
   }
   engine.corrected_step_ms = baseline.corrected;
-  CorrectMedian(baseline, report.steps);
+  if (!report.stretch) CorrectMedian(baseline, report.steps);
   return ForecastEach(job, forecaster, report);
 }
 

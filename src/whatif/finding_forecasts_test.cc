@@ -90,7 +90,7 @@ TEST(FindingForecastsTest, AMeasuredStepSetsTheHostsSpeed) {
   EXPECT_NEAR(Found(report, "data-wait")->saves_ms->mid, 0.24, 0.005);
 }
 
-TEST(FindingForecastsTest, OrderIsBySavings) {
+TEST(FindingForecastsTest, OrderIsBySavingsBehindWhatTheVerdictNames) {
   // Copies hold 400 us, but hidden behind them the host would need nearly all of the step; the
   // loader's 300 us are free.
   const TraceReport report = Forecasted(SixSteps([](StoreBuilder& b, std::int64_t at) {
@@ -107,7 +107,9 @@ TEST(FindingForecastsTest, OrderIsBySavings) {
   EXPECT_GT(copies->share_pct, wait->share_pct);
   EXPECT_NEAR(copies->saves_ms->mid, 0.005, 1e-9);  // The host's call.
   EXPECT_LT(wait, copies);
-  for (std::size_t i = 1; i < report.findings.size(); ++i)
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kInput);
+  EXPECT_EQ(report.findings[0].id, "data-wait");
+  for (std::size_t i = 2; i < report.findings.size(); ++i)
     EXPECT_GE(report.findings[i - 1].saves_ms->mid, report.findings[i].saves_ms->mid);
 }
 
@@ -183,13 +185,24 @@ TEST(FindingForecastsTest, WithoutLaunchesItSaysWhyNot) {
   }
 }
 
-TEST(FindingForecastsTest, WithoutStepsOrGpuWorkThereIsNoEngine) {
+TEST(FindingForecastsTest, WithoutGpuWorkThereIsNoEngine) {
   StoreBuilder host_only;
   for (int i = 0; i < 3; ++i) host_only.Step(i, kMain, 100 * i, 100);
   EXPECT_FALSE(Forecasted(host_only).engine);
-  StoreBuilder no_steps;
-  no_steps.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
-  EXPECT_FALSE(Forecasted(no_steps).engine);
+}
+
+TEST(FindingForecastsTest, WithoutStepsTheRecordingIsReplayed) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 100);
+  b.Launch("aten::mm", kMain, 500, kAdd, kStream, 510, 100);
+  const TraceReport report = Forecasted(b);
+  ASSERT_TRUE(report.engine);
+  EXPECT_TRUE(report.engine->of_stretch);
+  EXPECT_EQ(report.engine->error, "");
+  EXPECT_FALSE(report.steps.corrected_p50) << "there is no step";
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_TRUE(report.findings[0].saves_ms);
+  EXPECT_LE(report.findings[0].saves_ms->mid, 0.41) << "no more than the idle time";
 }
 
 }  // namespace finding_forecasts_test

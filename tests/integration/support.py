@@ -354,19 +354,33 @@ def _breakdown(report):
         return
     total = math.fsum(split[k] for k in PARTS)
     half_a_nanosecond = 5e-7
-    medians = [r for r in report["steps"]["list"] if abs(r["wall_ms"] - total) < half_a_nanosecond]
-    if not medians:
-        yield f"step_breakdown sums to {total}, which is the wall_ms of no step"
-    elif report["steps"]["p50_ms"] is None:
-        yield "step_breakdown without a median step"
-    elif len(report["inputs"]) == 1 and abs(total - report["steps"]["p50_ms"]) > half_a_nanosecond:
-        yield f"step_breakdown sums to {total}, the median step takes {report['steps']['p50_ms']}"
+    if abs(total - split["of_ms"]) > half_a_nanosecond or split["wall_ms"] != split["of_ms"]:
+        yield f"step_breakdown sums to {total}, not to its of_ms {split['of_ms']}"
     for k in PARTS:
         if split["gpu"][k] > split[k] + half_a_nanosecond:
             yield f"step_breakdown.gpu.{k} is larger than its whole"
+        if split["median"][k] > split["p90"][k]:
+            yield f"step_breakdown.median.{k} is larger than the 90th percentile"
     busy = math.fsum(split["gpu"][k] for k in PARTS)
-    if medians and not any(abs(busy - (r["gpu_busy_ms"] or 0)) < half_a_nanosecond for r in medians):
-        yield f"step_breakdown.gpu sums to {busy}, not to gpu_busy_ms of the median step"
+    if stretch := report["stretch"]:
+        yield from _mean_of("stretch", split, busy, [stretch])
+        return
+    if len(report["inputs"]) > 1:
+        return
+    whole = [r for r in report["steps"]["list"] if r["whole"]]
+    if not any(r["index"] == split["step_index"] and r["wall_ms"] == report["steps"]["p50_ms"] for r in whole):
+        yield f"step_breakdown.step_index {split['step_index']} is not the median step"
+    if split["steps"] == len(whole):  # Else some lie over others.
+        yield from _mean_of("whole steps", split, busy, whole)
+
+
+def _mean_of(what, split, busy, rows):
+    # A part is rounded down to a nanosecond.
+    rounding = 1e-6 * len(PARTS)
+    if abs(split["of_ms"] - math.fsum(r["wall_ms"] for r in rows) / len(rows)) > rounding:
+        yield f"step_breakdown.of_ms {split['of_ms']} is not the mean of the {what}"
+    if abs(busy - math.fsum(r["gpu_busy_ms"] or 0 for r in rows) / len(rows)) > rounding:
+        yield f"step_breakdown.gpu sums to {busy}, not to the mean gpu_busy_ms of the {what}"
 
 
 def _tables(report):
@@ -384,8 +398,9 @@ def _tables(report):
 
 def _forecasts(report):
     saves = [f["saves_ms"] for f in report["findings"]]
-    known = [s for s in saves if s is not None]
-    if saves[: len(known)] != known or known != sorted(known, key=lambda s: -s["mid"]):
+    # The first acts on what the verdict names.
+    known = [s for s in saves[1:] if s is not None]
+    if saves[1 : len(known) + 1] != known or known != sorted(known, key=lambda s: -s["mid"]):
         yield "findings are not ranked by what they save"
     unknown = [f["share_pct"] for f in report["findings"] if f["saves_ms"] is None and f["share_pct"] is not None]
     if unknown != sorted(unknown, reverse=True):
@@ -396,12 +411,13 @@ def _forecasts(report):
         if finding["whatif"] and not interval:
             yield f"{finding['id']}: a forecast is shown by whatif, and there is none"
     window, steps = report["engine_window"], report["steps"]
-    tells = window is not None and window["error"] is None
+    replayed = window is not None and window["error"] is None
+    tells = replayed and report["stretch"] is None
     if tells != (steps["corrected_p50_ms"] is not None) or tells != (steps["profiler_overhead_pct"] is not None):
         yield "the corrected step is known where the engine tells, and only there"
-    if tells and window["corrected_step_ms"] is None:
+    if replayed and window["corrected_step_ms"] is None:
         yield "the engine tells nothing and does not say why"
-    if known and len(report["inputs"]) == 1 and not tells:
+    if known and len(report["inputs"]) == 1 and not replayed:
         yield "savings are known without a replay"
 
 

@@ -57,6 +57,7 @@ REPORT: dict[str, Any] = {
         "profiler_overhead_pct": 0,
         "confidence": None,
         "marker": "ProfilerStep#N",
+        "optimizer_every": None,
         "list": [
             {
                 "index": 0,
@@ -89,12 +90,17 @@ REPORT: dict[str, Any] = {
         }
     ],
     "idle": [{"rank": None, "device": 0, "stream": 7, "host_wait_ms": 0, "kernel_wait_ms": 0, "other_ms": 0}],
+    "stretch": None,
     "step_breakdown": {
         **SPLIT,
         "forward_ms": 0.002,
         "gpu": {**SPLIT, "forward_ms": 0.001},
         "step_index": 0,
         "wall_ms": 0.002,
+        "of_ms": 0.002,
+        "steps": 1,
+        "median": {**SPLIT, "forward_ms": 0.002},
+        "p90": {**SPLIT, "forward_ms": 0.002},
     },
     "bottleneck": {
         "verdict": "host",
@@ -337,6 +343,7 @@ REPORT: dict[str, Any] = {
             "host_us": 1,
             "gpu_idle_us": 0,
             "median_step_gpu_idle_us": 0,
+            "mean_step_gpu_idle_us": 0,
         }
     ],
     "efficiency": {
@@ -426,6 +433,15 @@ class Schema(unittest.TestCase):
         self.assertEqual(support.violations(self.report), [])
         self.report["steps"]["p50_ms"] = 0
         self.assert_refused("a median of 0 without steps")
+
+    def test_a_stretch_is_of_a_recording_without_steps(self):
+        self.report["stretch"] = {"start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "gpu_tasks": 1}
+        self.assert_refused("a stretch beside steps")
+        self.report["steps"].update(
+            source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None
+        )
+        self.report["steps"].update(corrected_p50_ms=None, profiler_overhead_pct=None)
+        self.assertEqual(support.violations(self.report), [])
 
     def test_whole_steps_have_a_median(self):
         for key in ("p50_ms", "mean_ms", "min_ms", "max_ms"):

@@ -196,7 +196,7 @@ class PlainChromeTrace(support.ProgramTest):
         self.assertEqual(report["inputs"][0]["events"], 3)
         self.assertEqual(report["inputs"][0]["format"], "chrome-trace-json")
         self.assertEqual(sorted(row["key"] for row in report["regions"]), ["b", "work"])
-        self.assertEqual(report["health"]["grade"], "D")
+        self.assertEqual(report["health"]["grade"], "A")
 
 
 class Damage(support.ProgramTest):

@@ -60,6 +60,8 @@ export interface Report extends ReportTables {
     max_ms: number | null;
     corrected_p50_ms: number | null;
   };
+  /** Of a recording without steps: what the breakdown is of. */
+  stretch?: { wall_ms: number } | null;
   step_breakdown: StepBreakdown | null;
   bottleneck: { verdict: string; share_pct: number | null; confidence: string | null; evidence: string[] };
   /** What forecasts of findings replay; null: there are none. */

@@ -1,4 +1,4 @@
-// The median step as parts that sum to it.
+// The mean step as parts that sum to it.
 import type { StepBreakdown, StepParts } from "../api/types";
 
 export interface Part {

@@ -31,7 +31,7 @@ const deltaOf = (name: string, before: number | null, after: number | null): Dif
   delta: (after ?? 0) - (before ?? 0),
 });
 
-/** Of the median steps, part by part; null: one of them cannot be split. */
+/** Of the mean steps, part by part; null: one of them cannot be split. */
 export function partDifferences(before: ComparedReport, after: ComparedReport): Difference[] | null {
   if (before.step_breakdown === null || after.step_breakdown === null) return null;
   const later = partsOf(after.step_breakdown);

@@ -79,7 +79,7 @@ export function judgementOf(report: Report): { waits: boolean; text: string } | 
   if (breakdown === null || breakdown.wall_ms <= 0) return null;
   const lost = breakdown.data_wait_ms + breakdown.host_to_device_ms;
   const percent = (100 * lost) / breakdown.wall_ms;
-  const cost = `${formatMs(lost)} of the median step (${formatPercent(percent)})`;
+  const cost = `${formatMs(lost)} of the mean step (${formatPercent(percent)})`;
   return percent >= WAITS_PCT
     ? { waits: true, text: `The input costs ${cost}: waits for batches, and copies that nothing hides.` }
     : { waits: false, text: `The input costs ${cost}: nothing to gain here.` };

@@ -141,7 +141,7 @@ function Differences({
     <>
       <Whole before={before} after={after} />
       <section class="card" aria-labelledby="parts">
-        <h2 id="parts">Parts of the median step</h2>
+        <h2 id="parts">Parts of the mean step</h2>
         {parts === null ? (
           <p class="dim">One of the steps cannot be split.</p>
         ) : (

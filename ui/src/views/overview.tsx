@@ -12,6 +12,7 @@ import type { ViewProps } from "./registry";
 const VERDICTS: Record<string, string> = {
   host: "The host holds the step back: it cannot launch work fast enough.",
   "gpu-compute": "The GPU's arithmetic holds the step back.",
+  "cpu-compute": "The job computes on the CPU, and that holds the step back.",
   "gpu-memory": "The GPU's memory bandwidth holds the step back.",
   input: "The input pipeline holds the step back.",
   communication: "Communication between GPUs holds the step back.",
@@ -20,6 +21,12 @@ const VERDICTS: Record<string, string> = {
   balanced: "No one thing holds the step back.",
   unknown: "What holds the step back cannot be told from this trace.",
 };
+
+/** A recording without steps is told of as a whole. */
+function stepHeading({ steps, stretch }: Report): string {
+  if (steps.p50_ms !== null) return `${formatMs(steps.p50_ms)} a step`;
+  return stretch ? `${formatMs(stretch.wall_ms)} in all, without steps` : "No whole step was recorded";
+}
 
 /** What headroom data says is a view here. */
 const OF_INPUT = "data-wait";
@@ -112,7 +119,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         </ul>
       </section>
       <section aria-labelledby="step" class="card">
-        <h2 id="step">{steps.p50_ms === null ? "No whole step was recorded" : `${formatMs(steps.p50_ms)} a step`}</h2>
+        <h2 id="step">{stepHeading(report)}</h2>
         {steps.p50_ms !== null && (
           <p class="dim">
             Median of {formatCount(steps.count)}, from {formatMs(steps.min_ms)} to {formatMs(steps.max_ms)}.
@@ -125,7 +132,8 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         ) : (
           <table class="step-parts">
             <caption class="dim">
-              Each moment of the median step belongs to one row. Strong: the GPU works; pale: it is idle.
+              Each moment of {report.stretch ? "the recording" : "the mean step"} belongs to one row. Strong: the GPU
+              works; pale: it is idle.
             </caption>
             <tbody>
               {partsOf(breakdown).map((part) => (
