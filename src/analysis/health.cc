@@ -84,7 +84,9 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
     ++orphans;
     orphan_time += tasks.duration[i];
   }
-  if (orphans > 0) {
+  if (orphans == static_cast<std::int64_t>(tasks.rows()) && !LaunchesWork(store, names)) {
+    log.Add(ImportIssue::kNoLaunches);
+  } else if (orphans > 0) {
     const double share = SharePct(orphan_time, all_time);
     log.Add(
         ImportIssue::kOrphanTask, -1,

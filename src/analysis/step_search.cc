@@ -313,6 +313,49 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   return found;
 }
 
+/// Runs of the program that holds most of a device's time, where the profiler draws them on a track
+/// of the device and records no launches (XLA on TPUs): the host only dispatches, far ahead.
+FoundSteps FromProgramRuns(const TraceStore& store) {
+  constexpr std::string_view kTrack = "XLA Modules";
+  const auto& events = store.host_events;
+  const auto& tasks = store.gpu_tasks;
+  if (std::any_of(tasks.launch.values().begin(), tasks.launch.values().end(),
+                  [](HostEventId launch) { return launch.valid(); }))
+    return {};
+  struct Runs {
+    std::vector<Interval> spans;
+    DurationNs covered;
+    std::string_view name;
+  };
+  Runs best;
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (store.Text(store.threads.name[t]) != kTrack) continue;
+    std::map<StringId, Runs> by_name;
+    const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      Runs& runs = by_name[events.name[row]];
+      runs.spans.push_back({events.start[row], store.HostEnd(HostEventId(row))});
+      runs.covered += events.duration[row];
+      runs.name = store.Text(events.name[row]);
+    }
+    for (auto& [name, runs] : by_name) {
+      if (runs.covered > best.covered) best = std::move(runs);
+    }
+  }
+  FoundSteps found;
+  if (best.spans.empty()) return found;
+  found.source = StepSource::kInferred;
+  found.on_gpu = true;
+  found.marker = best.name;
+  found.confidence = best.spans.size() >= kFewestMarks ? "high" : "medium";
+  for (std::size_t i = 0; i < best.spans.size(); ++i) {
+    Interval span = best.spans[i];
+    if (i + 1 < best.spans.size()) span.end = best.spans[i + 1].start;
+    if (span.length().ns() > 0) found.steps.push_back({static_cast<std::int64_t>(i), span});
+  }
+  return found;
+}
+
 /// Kernels that repeat in the same order.
 FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
   constexpr std::size_t kMany = 5;
@@ -386,6 +429,7 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   if (!options.step_marker.empty()) return FromMarker(store, options.step_marker);
   FoundSteps found = FromAnnotations(store, names);
   if (found.steps.empty()) found = FromIterationMarks(store, names);
+  if (found.steps.empty()) found = FromProgramRuns(store);
   if (found.steps.empty()) found = FromOptimizer(store, names);
   if (found.steps.empty()) found = FromRepeatedAnnotation(store);
   if (found.steps.empty()) found = FromKernelSequence(store, names);

@@ -115,6 +115,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "ProfilerActivity.CUDA, or `headroom record` where there is a GPU") \
   X(kNoHost, "no-host", kInfo, "no host events were recorded", "idle causes,operators,layers,data wait", \
     "ProfilerActivity.CPU") \
+  X(kNoLaunches, "no-launches", kInfo, "the profiler records no launches of this device's work", "idle causes", "") \
   X(kNoOperators, "no-operators", kInfo, "operators of the framework were not recorded", "operators,FLOPs,roofline,MFU", \
     "ProfilerActivity.CPU") \
   X(kNoDeviceProperties, "no-device-properties", kInfo, "the trace does not name its GPU", "roofline,MFU", "") \
