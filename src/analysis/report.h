@@ -28,9 +28,10 @@ struct DeviceInfo {
 struct InputInfo {
   std::string path;
   std::string format;
-  std::string recorded_as;  ///< The format of what a copy was made of, else the same.
-  std::int64_t bytes = 0;   ///< On disk.
-  std::int64_t events = 0;  ///< Elements of the event list.
+  std::string recorded_as;      ///< The format of what a copy was made of, else the same.
+  std::int64_t bytes = 0;       ///< On disk.
+  std::int64_t events = 0;      ///< Elements of the event list.
+  std::int64_t recordings = 1;  ///< Files of one process that are one trace; path is the first.
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::vector<DeviceInfo> devices;

@@ -425,9 +425,11 @@ TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
 /// first does not pay for the queue that warm-up left. After steps whose GPU work is missing there
 /// may be nothing to wait for.
 void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
+  const std::vector<bool> pauses = FindPauses(out.hosts);
   TimeNs previous_end = ends.before_first;
   bool follows_work = false;
   for (std::size_t i = 0; i < out.hosts.size(); ++i) {
+    follows_work = follows_work && !pauses[i];
     Interval span = out.hosts[i];
     const TimeNs gpu_end = ends.of_step[i];
     const bool has_work = gpu_end.ns() != INT64_MIN;
@@ -519,6 +521,20 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   if (Status selected = SelectSteps(options, out); !selected.ok()) return selected;
   static_cast<WallSummary&>(out.steps) = SummarizeWalls(out.steps.list);
   return out;
+}
+
+std::vector<bool> FindPauses(std::span<const Interval> hosts) {
+  constexpr std::int64_t kUsualSteps = 3;
+  std::vector<bool> pauses(hosts.size());
+  if (hosts.size() < 2) return pauses;
+  std::vector<DurationNs> lengths;
+  lengths.reserve(hosts.size());
+  for (const Interval& host : hosts) lengths.push_back(host.length());
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  for (std::size_t i = 1; i < hosts.size(); ++i)
+    pauses[i] = (hosts[i].start - hosts[i - 1].end).ns() > kUsualSteps * middle->ns();
+  return pauses;
 }
 
 WallSummary SummarizeWalls(std::span<const StepRow> rows) {

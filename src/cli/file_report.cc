@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "analysis/analyzed_trace.h"
+#include "analysis/format.h"
 #include "analysis/group_rules.h"
 #include "analysis/name_facts.h"
 #include "cli/progress.h"
 #include "export/trace_part.h"
 #include "report/escape.h"
 #include "report/shown_row.h"
+#include "store/join.h"
 #include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {
@@ -33,6 +35,29 @@ Status Forecast(const TraceStore& store, const Knowledge& knowledge, const FileR
   return ForecastFindings(store, knowledge, truth, report);
 }
 
+/// The recordings of one process as one trace.
+Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
+                                                   std::unique_ptr<TraceStore> first,
+                                                   const std::vector<std::string>& further,
+                                                   const OpenOptions& open) {
+  std::vector<std::unique_ptr<TraceStore>> parts;
+  parts.push_back(std::move(first));
+  for (const std::string& file : further) {
+    Result<std::unique_ptr<TraceStore>> part = OpenTrace(file, open);
+    if (!part.ok()) return part.status();
+    parts.push_back(std::move(part).value());
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return BeginOf(*a) < BeginOf(*b); });
+  if (const std::string why = WhyNotOneProcess(parts); !why.empty()) {
+    return Status::Usage(fmt::format(
+        "{} and {} are recordings of one process by their names, but {}: report each by itself",
+        Printable(path, Charset::kAscii), Plural(static_cast<std::int64_t>(further.size()), "file"),
+        why));
+  }
+  return JoinRecordings(parts);
+}
+
 Status Fill(const std::string& path, const Knowledge& knowledge, const FileRequest& request,
             ResourceLog& log, FileResult& result) {
   log.Enter("read");
@@ -41,6 +66,11 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, open);
   if (!store.ok()) return store.status();
+  const auto further = request.recordings.find(path);
+  if (further != request.recordings.end()) {
+    store = OpenRecordings(path, std::move(store).value(), further->second, open);
+    if (!store.ok()) return store.status();
+  }
   const std::vector<std::int64_t> ranks = RanksOfProcesses(*store.value());
   if (ranks.size() > 1 && request.analysis.rank) {
     if (std::find(ranks.begin(), ranks.end(), *request.analysis.rank) == ranks.end()) {
@@ -71,7 +101,15 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   analyzed.value().attribution.reset();  // The forecasts need memory of their own.
   log.Enter("forecast");
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
-  return Forecast(*store.value(), knowledge, request, report);
+  Status status = Forecast(*store.value(), knowledge, request, report);
+  if (further != request.recordings.end()) {
+    report.input.recordings += static_cast<std::int64_t>(further->second.size());
+    for (Finding& finding : report.findings) {
+      finding.of_set = true;     // A check needs all files.
+      finding.scenario.clear();  // `whatif` takes one.
+    }
+  }
+  return status;
 }
 
 }  // namespace

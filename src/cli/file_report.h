@@ -7,6 +7,7 @@
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
 #include "cli/resource_log.h"
+#include "cli/trace_files.h"
 #include "distributed/file_result.h"
 #include "ingest/open_trace.h"
 #include "whatif/calibration_choice.h"
@@ -22,6 +23,7 @@ struct FileRequest {
   std::string show;      ///< Id of a row whose calls are wanted (`report --show`); empty: none.
   bool compare = false;  ///< Whether ranks are to be compared.
   bool progress = false;
+  Recordings recordings;  ///< What is read together with a file, as one trace.
 };
 
 /// Reads, analyses and forecasts one file; what it took of memory is free again when it returns.

@@ -220,6 +220,9 @@ Status ReportCommand::Run() {
   if (!request.ok()) return request.status();
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
+  // Every process of the team reads files; which belong together follows from their names.
+  if (Result<TraceFiles> found = FindTraceFiles(traces_); found.ok())
+    request.value().recordings = FindRecordings(found.value().paths);
   SharedReading reading(*team.value(), [&](const std::string& path, int threads) {
     FileRequest of_file = request.value();
     of_file.open.threads = threads;
@@ -238,6 +241,13 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   if (!found.ok()) return found.status();
   files_ = std::move(found).value();
   if (Status status = CheckOutputs(); !status.ok()) return status;
+  for (const auto& [first, others] : request.recordings) {
+    for (const std::string& other : others) {
+      const auto path = std::find(files_.paths.begin(), files_.paths.end(), other);
+      files_.of_folder.erase(files_.of_folder.begin() + (path - files_.paths.begin()));
+      files_.paths.erase(path);
+    }
+  }
   request.progress = !quiet_;
   request.compare = files_.paths.size() > 1;
   if (!request.compare) request.analysis.rank = rank_;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
+#include "cli/ranks.h"
 #include "report/escape.h"
 
 namespace headroom::cli {
@@ -67,6 +70,29 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
 }
 
 }  // namespace
+
+Recordings FindRecordings(const std::vector<std::string>& paths) {
+  // By folder, host and process; then by time, whose digits are as many.
+  std::map<std::string, std::map<std::pair<std::size_t, std::string>, std::string>> by_process;
+  for (const std::string& path : paths) {
+    constexpr std::string_view kEnding = ".pt.trace.json";
+    const std::size_t slash = path.rfind('/');
+    const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+    const std::size_t ending = path.find(kEnding, name);
+    if (ending == std::string::npos || HostOfFileName(path).empty()) continue;
+    const std::size_t dot = path.rfind('.', ending - 1);
+    const std::string time = path.substr(dot + 1, ending - dot - 1);
+    by_process[path.substr(0, dot)].emplace(std::pair(time.size(), time), path);
+  }
+  Recordings recordings;
+  for (const auto& [process, by_time] : by_process) {
+    if (by_time.size() < 2) continue;
+    std::vector<std::string>& others = recordings[by_time.begin()->second];
+    for (auto file = std::next(by_time.begin()); file != by_time.end(); ++file)
+      others.push_back(file->second);
+  }
+  return recordings;
+}
 
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named) {
   TraceFiles files;

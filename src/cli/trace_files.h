@@ -1,6 +1,7 @@
 // The trace files that a user names, folders among them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,11 @@ struct TraceFiles {
 /// alone.
 /// kBadInput for a folder that cannot be read or holds none.
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
+
+/// Files of one process that its profiler wrote one after the other, by the names that PyTorch's
+/// tensorboard_trace_handler gives them (HOST_PID.TIME.pt.trace.json): by the first, all others, in
+/// order of time. They are one trace, not ranks.
+using Recordings = std::map<std::string, std::vector<std::string>>;
+Recordings FindRecordings(const std::vector<std::string>& paths);
 
 }  // namespace headroom::cli

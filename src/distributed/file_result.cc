@@ -56,8 +56,8 @@ void serialize(Archive& archive, DeviceInfo& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, InputInfo& row) {
-  auto& [path, format, recorded_as, bytes, events, rank, world_size, devices] = row;
-  archive(path, format, recorded_as, bytes, events, rank, world_size, devices);
+  auto& [path, format, recorded_as, bytes, events, recordings, rank, world_size, devices] = row;
+  archive(path, format, recorded_as, bytes, events, recordings, rank, world_size, devices);
 }
 
 template <typename Archive>

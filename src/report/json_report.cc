@@ -38,6 +38,7 @@ void WriteInputs(JsonWriter& json, const JobReport& job) {
     json.Key("format").String(input.format);
     json.Key("bytes").Integer(input.bytes);
     json.Key("events").Integer(input.events);
+    json.Key("recordings").Integer(input.recordings);
     json.Key("rank").Integer(input.rank);
     json.Key("world_size").Integer(input.world_size);
     json.Key("devices").BeginArray();

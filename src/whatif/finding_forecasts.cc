@@ -214,10 +214,10 @@ void Abstain(std::string why, TraceReport& report) {
 /// The recorded median, with the replay's ratio: the window's steps may be a little longer or
 /// shorter than all.
 void CorrectMedian(const Baseline& baseline, Steps& steps) {
-  const double kept = baseline.corrected.mid / baseline.steady_step_ms;
+  // A host that was recorded faster than it usually is does not make the job slower.
+  const double kept = std::min(1.0, baseline.corrected.mid / baseline.steady_step_ms);
   steps.corrected_p50 = DurationNs(std::llround(static_cast<double>(steps.p50->ns()) * kept));
-  // A host that was recorded faster than it usually is has no cost below nothing.
-  steps.profiler_overhead_pct = std::max(0.0, 100 * (1 - kept));
+  steps.profiler_overhead_pct = 100 * (1 - kept);
 }
 
 /// Samples a second as recorded, where shapes tell how many a step has.

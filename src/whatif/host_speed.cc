@@ -95,9 +95,28 @@ ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& nam
   return speeds;
 }
 
+std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names) {
+  const auto& events = store.host_events;
+  std::vector<bool> inside(events.rows());
+  // Parents stand before what is in them.
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId parent = events.parent[row];
+    if (parent.valid() && inside[parent.index()]) {
+      inside[row] = true;
+      continue;
+    }
+    const HostRoles roles = names.Roles(events.name[row]);
+    inside[row] = roles.Has(HostRole::kDataWait) || roles.Has(HostRole::kCallback) ||
+                  roles.Has(HostRole::kSync) || roles.Has(HostRole::kDeviceSync);
+  }
+  return inside;
+}
+
 HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
-                        const Calibration& calibration) {
+                        const std::vector<bool>& not_dispatch, const Calibration& calibration) {
   std::vector<bool> left_out = WithCalls(store);
+  for (std::size_t row = 0; row < left_out.size(); ++row)
+    left_out[row] = left_out[row] || not_dispatch[row];
   for (const Task& task : graph.tasks) {
     if (!task.slow_work) continue;
     for (std::uint32_t p = task.pieces_begin; p < task.pieces_end; ++p) {
@@ -129,8 +148,10 @@ HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
   return speed;
 }
 
-void ScaleHostTime(const Graph& graph, const TraceStore& store, const HostSpeed& speed,
-                   Plan& plan) {
+void ScaleHostTime(const Graph& graph, const TraceStore& store,
+                   const std::vector<bool>& not_dispatch, const HostSpeed& speed, Plan& plan) {
+  // Python between two operators takes microseconds.
+  constexpr DurationNs kLongStretch(200'000);
   if (speed.empty()) return;
   const auto factor = [&](ThreadId thread) {
     const auto found = speed.find(thread);
@@ -142,8 +163,16 @@ void ScaleHostTime(const Graph& graph, const TraceStore& store, const HostSpeed&
     double all = 0, scaled = 0;
     for (std::uint32_t p = recorded.pieces_begin; p < recorded.pieces_end; ++p) {
       const HostPiece& piece = graph.pieces[p];
+      const bool owned = piece.owner.valid();
+      const HostEventKind kind =
+          owned ? store.host_events.kind[piece.owner.index()] : HostEventKind::kOther;
+      const bool of_framework = kind == HostEventKind::kOperator ||
+                                kind == HostEventKind::kRuntimeCall ||
+                                kind == HostEventKind::kDriverCall;
+      const bool stays = (owned && not_dispatch[piece.owner.index()]) ||
+                         (!of_framework && piece.length() > kLongStretch);
       all += static_cast<double>(piece.length().ns());
-      scaled += static_cast<double>(piece.length().ns()) * factor(piece.thread);
+      scaled += static_cast<double>(piece.length().ns()) * (stays ? 1.0 : factor(piece.thread));
     }
     const double own = factor(store.host_events.thread[recorded.row]);
     std::int64_t& work = plan.lag[plan.shape->edge_begin[task]];

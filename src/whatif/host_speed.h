@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
+#include "analysis/name_facts.h"
 #include "base/ids.h"
 #include "graph/graph.h"
 #include "sim/schedule.h"
@@ -28,10 +30,18 @@ ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& nam
 /// taken to that machine's speed. Of another one nobody knows how fast it should be, but a thread
 /// that is slower than the others, by its operators' references, was slowed down: it is taken to
 /// their speed.
+///
+/// @param not_dispatch  by host event: part of what says nothing of the framework (NotDispatch)
 HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
-                        const Calibration& calibration);
+                        const std::vector<bool>& not_dispatch, const Calibration& calibration);
 
-/// Multiplies the host's work and calls with the factor of their thread.
-void ScaleHostTime(const Graph& graph, const TraceStore& store, const HostSpeed& speed, Plan& plan);
+/// By host event: whether it is or lies in a loader's range, a callback or a wait. What these take
+/// does not follow the speed of the framework: they decode images, read files, wait.
+std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names);
+
+/// Multiplies the framework's work on the host with the factor of its thread: operators, calls, and
+/// short stretches between them. Long stretches of Python, native code or nothing stay as they are.
+void ScaleHostTime(const Graph& graph, const TraceStore& store,
+                   const std::vector<bool>& not_dispatch, const HostSpeed& speed, Plan& plan);
 
 }  // namespace headroom

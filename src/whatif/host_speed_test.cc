@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
+#include <tuple>
 
 #include "analysis/test_trace.h"
 
@@ -30,8 +32,13 @@ StoreBuilder Threads(std::int64_t loop_us, std::int64_t autograd_us) {
   return b;
 }
 
+HostSpeed FindSpeed(const TraceStore& store, const Graph& graph) {
+  NameFacts names(store, TestKnowledge());
+  return FindHostSpeed(store, graph, NotDispatch(store, names), Reference());
+}
+
 HostSpeed SpeedOf(const StoreBuilder& builder, const Graph& graph = Graph()) {
-  return FindHostSpeed(*builder.Build(), graph, Reference());
+  return FindSpeed(*builder.Build(), graph);
 }
 
 double Factor(const HostSpeed& speed, std::size_t thread) { return speed.at(ThreadId(thread)); }
@@ -63,6 +70,36 @@ TEST(HostSpeedTest, FewOperatorsOrCallsInsideTellNothing) {
   EXPECT_EQ(SpeedOf(with_calls).size(), 1u);
 }
 
+TEST(HostSpeedTest, ALoaderOnTheThreadOfTheLoopTellsNothing) {
+  // It decodes images: its operators are slow whatever the host's speed.
+  StoreBuilder b = Threads(5, 2).NameDevice(0, "Other");
+  b.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 5000, 40'000);
+  for (int i = 0; i < 80; ++i) b.Op("aten::t", kMain, 5100 + 400 * i, 300);
+  EXPECT_NEAR(Factor(SpeedOf(b), 0), 1, kTolerance);
+}
+
+TEST(HostSpeedTest, OnlyTheFrameworksOwnTimeIsScaled) {
+  const StoreBuilder b = Threads(10, 2);
+  const std::unique_ptr<TraceStore> store = b.Build();
+  NameFacts names(*store, TestKnowledge());
+  const HostEventId op = HostEventId(0u);
+  const ThreadId thread = store->host_events.thread[0];
+  for (const auto& [owner, us, kept] :
+       {std::tuple(op, 1000, 0.5), {HostEventId(), 100, 0.5}, {HostEventId(), 1000, 1.0}}) {
+    Graph graph;
+    graph.pieces.push_back({.end = TimeNs(us * 1000), .owner = owner, .thread = thread});
+    graph.tasks.push_back({.kind = TaskKind::kCall, .row = 0, .pieces_end = 1});
+    auto shape = std::make_shared<PlanShape>();
+    shape->edge_begin = {0, 1};
+    Plan plan;
+    plan.shape = shape;
+    plan.lag = {us * 1000};
+    plan.duration = {0};
+    ScaleHostTime(graph, *store, NotDispatch(*store, names), {{thread, 0.5}}, plan);
+    EXPECT_NEAR(static_cast<double>(plan.lag[0]), static_cast<double>(us) * 1000 * kept, 1) << us;
+  }
+}
+
 TEST(HostSpeedTest, WorkBehindALongWaitTellsNothing) {
   const StoreBuilder b = Threads(10, 2);
   const std::unique_ptr<TraceStore> store = b.Build();
@@ -73,7 +110,7 @@ TEST(HostSpeedTest, WorkBehindALongWaitTellsNothing) {
   }
   graph.tasks.push_back(
       {.slow_work = true, .pieces_end = static_cast<std::uint32_t>(graph.pieces.size())});
-  EXPECT_EQ(FindHostSpeed(*store, graph, Reference()).size(), 1u);
+  EXPECT_EQ(FindSpeed(*store, graph).size(), 1u);
 }
 
 }  // namespace host_speed_test

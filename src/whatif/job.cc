@@ -67,7 +67,9 @@ void Job::Correct() {
                                      : calibration_.recording_error * removed / (1 - removed);
   constexpr double kMostError = 0.9;
   host_error_ = std::min(kMostError, std::hypot(host_error_, recording_error));
-  ScaleHostTime(graph_, store_, FindHostSpeed(store_, graph_, calibration_), corrected_);
+  const std::vector<bool> not_dispatch = NotDispatch(store_, names_);
+  ScaleHostTime(graph_, store_, not_dispatch,
+                FindHostSpeed(store_, graph_, not_dispatch, calibration_), corrected_);
 }
 
 Result<bool> Job::CalibrateTo(double step_ms) {

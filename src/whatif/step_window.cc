@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "analysis/bottleneck.h"
+#include "analysis/steps.h"
 #include "store/slice.h"
 
 namespace headroom {
@@ -17,6 +20,32 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
   return events;
 }
 
+/// Rows that a window may hold: whole, and not the one step among five or more that takes far
+/// longer than the others. Several slow ones are how the job runs.
+std::vector<bool> UsableRows(const Steps& steps) {
+  constexpr std::int64_t kFewest = 5;
+  std::vector<bool> usable;
+  std::int64_t whole = 0, slow = 0;
+  std::size_t slow_row = 0;
+  for (std::size_t row = 0; row < steps.list.size(); ++row) {
+    usable.push_back(!steps.list[row].lost_tasks);
+    if (!usable[row]) continue;
+    ++whole;
+    if (!steps.p50 || !IsOutlier(steps.list[row].wall, *steps.p50)) continue;
+    ++slow;
+    slow_row = row;
+  }
+  if (slow == 1 && whole >= kFewest) usable[slow_row] = false;
+  return usable;
+}
+
+std::vector<bool> PausesOf(const Steps& steps) {
+  std::vector<Interval> hosts;
+  hosts.reserve(steps.list.size());
+  for (const StepRow& row : steps.list) hosts.push_back(row.on_host);
+  return FindPauses(hosts);
+}
+
 }  // namespace
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
@@ -26,9 +55,10 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
   });
   if (median == rows.end()) return std::nullopt;
   const auto at = static_cast<std::size_t>(median - rows.begin());
+  const std::vector<bool> usable = UsableRows(steps), pauses = PausesOf(steps);
   StepWindow window{.first = at, .last = at, .events = EventsIn(store, *median)};
   const auto take = [&](std::size_t row) {
-    if (rows[row].lost_tasks) return false;
+    if (!usable[row]) return false;
     const std::int64_t events = window.events + EventsIn(store, rows[row]);
     if (window.steps() > 1 && events > kMostWindowEvents) return false;
     window.events = events;
@@ -36,22 +66,25 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
   };
   bool before = true, after = true;
   while (before || after) {
-    before = before && window.first > 0 && take(window.first - 1);
+    before = before && window.first > 0 && !pauses[window.first] && take(window.first - 1);
     if (before) --window.first;
-    after = after && window.last + 1 < rows.size() && take(window.last + 1);
+    after =
+        after && window.last + 1 < rows.size() && !pauses[window.last + 1] && take(window.last + 1);
     if (after) ++window.last;
   }
   return window;
 }
 
 std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
+  const std::vector<bool> usable = UsableRows(steps), pauses = PausesOf(steps);
   std::optional<StepWindow> longest;
   std::size_t first = 0;
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
-    if (steps.list[row].lost_tasks) {
+    if (!usable[row]) {
       first = row + 1;
       continue;
     }
+    if (pauses[row]) first = row;
     const StepWindow run{.first = first, .last = row};
     if (!longest || run.steps() > longest->steps()) longest = run;
   }

@@ -30,8 +30,8 @@ inline constexpr std::int64_t kMostWindowEvents = 24'000;
 /// None: no step is whole.
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps);
 
-/// The longest run of whole steps that follow each other, the first of several; none: no step is
-/// whole.
+/// The longest run of whole steps that follow each other without a pause, the first of several;
+/// none: no step is whole. One step that takes far longer than the others is in no window.
 std::optional<StepWindow> LongestWholeRun(const Steps& steps);
 
 /// A job made of a window of a trace's steps.

@@ -46,6 +46,46 @@ class StepsWithoutMarks(support.ProgramTest):
                 self.assertEqual((steps["source"], steps["count"]), ("annotation", count))
 
 
+    def test_runs_of_a_tpu(self):
+        report = self.report(support.data_file("cases/11-tpu-steps-from-dispatch/host.xplane.pb"))
+        self.assertEqual((report["steps"]["count"], report["steps"]["p50_ms"]), (10, 52))
+        self.assertEqual(report["health"]["grade"], "A")
+        self.assertEqual(report["bottleneck"]["verdict"], "communication")
+        self.assertAlmostEqual(report["bottleneck"]["share_pct"], 100 * 10 / 51.8, places=3)
+        busy, span = (report["gpu_time"][0][key] for key in ("busy_ms", "span_ms"))
+        self.assertAlmostEqual(100 * busy / span, 96.5, places=1)
+
+    def test_recordings_of_one_process(self):
+        folder = support.data_file("cases/05-cycles-taken-for-ranks/cycles")
+        report = self.report(folder)
+        (row,) = report["inputs"]
+        self.assertEqual((row["recordings"], row["rank"]), (3, None))
+        self.assertEqual(row["bytes"], sum(path.stat().st_size for path in folder.iterdir()))
+        self.assertEqual([step["index"] for step in report["steps"]["list"]], [0, 1, 2, 10, 11, 12, 20, 21, 22])
+        self.assertNotIn("rank", support.headroom("report", folder).text)
+
+
+class AllSteps(support.ProgramTest):
+    """Verdict and breakdown are of all steps."""
+
+    def test_one_stall_of_the_loader(self):
+        report = self.report(support.data_file("cases/16-stalls-hidden-by-the-median/loader_bubble.json.gz"))
+        split = report["step_breakdown"]
+        self.assertAlmostEqual(split["of_ms"], 20.41, places=2)
+        self.assertAlmostEqual(split["data_wait_ms"] * 20, 260, delta=1)
+        self.assertAlmostEqual(sum(split["gpu"][k] for k in support.PARTS) * 20, 148, delta=0.1)
+        (slow,) = (f for f in report["findings"] if f["id"] == "outlier-steps")
+        self.assertLess(slow["share_pct"], 100)
+        self.assertIn("waits for data (enumerate(DataLoader)", " ".join(slow["evidence"]))
+        self.assertTrue(any(f["saves_ms"] for f in report["findings"] if f["id"] != "outlier-steps"))
+
+    def test_accumulation(self):
+        report = self.report(support.data_file("cases/18-accumulation-optimizer-as-outlier/accumulation.json.gz"))
+        self.assertEqual(report["steps"]["optimizer_every"], 4)
+        self.assertAlmostEqual(report["step_breakdown"]["gpu"]["optimizer_ms"] * 16, 16, places=2)
+        self.assertNotIn("outlier-steps", [f["id"] for f in report["findings"]])
+
+
 class HiddenMarks(support.ProgramTest):
     """A trace without its marks has the same steps."""
 

@@ -35,6 +35,7 @@ REPORT: dict[str, Any] = {
             "format": "pytorch-profiler-json",
             "bytes": 10,
             "events": 3,
+            "recordings": 1,
             "rank": None,
             "world_size": None,
             "devices": [{"id": 0, "name": None, "memory_bytes": None, "sms": None, "compute_capability": None}],
