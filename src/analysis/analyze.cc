@@ -240,16 +240,22 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   report.metrics = MetricTable(store);
   report.memory = MeasureMemory(store, names, attribution, steps);
   report.machine_notes = ExplainMachine(store, report.metrics);
-  if (const std::optional<Interval> extent = ExtentOfSteps(steps)) {
-    const HostActivity loop = FindHostActivity(store, names, attribution, steps.process, *extent);
-    report.timings = TimingTable(store, attribution, steps, loop);
-    report.input_wait = MeasureInputWait(store, names, steps, loop);
+  // Of the steps as the host sees them and as the GPU ends them.
+  std::optional<Interval> extent = ExtentOfSteps(steps);
+  if (!spans.empty()) {
+    if (!extent) extent = spans.front();
+    extent->start = std::min(extent->start, spans.front().start);
+    extent->end = std::max(extent->end, spans.back().end);
+  }
+  HostActivity host;
+  if (extent) host = FindHostActivity(store, names, attribution, judged.process, *extent);
+  if (!steps.steps.list.empty() && extent) {
+    report.timings = TimingTable(store, attribution, steps, host);
+    report.input_wait = MeasureInputWait(store, names, steps, host);
   }
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
   if (median && !rows.empty()) {
-    const Interval extent = {spans.front().start, spans.back().end};
-    const HostActivity host = FindHostActivity(store, names, attribution, judged.process, extent);
     Evidence evidence = {
         .store = store,
         .names = names,

@@ -552,18 +552,19 @@ std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names)
   };
   std::vector<Candidate> streams;
   std::int64_t all = 0;
+  std::vector<std::size_t> seen_on(store.strings.size());  // By name: the last stream, from 1.
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     Candidate candidate = {.stream = StreamId(s)};
-    std::unordered_set<StringId> different;
     for (const GpuTaskId task : store.TasksOf(StreamId(s))) {
       const std::size_t row = task.index();
       if (store.gpu_tasks.kind[row] != GpuTaskKind::kKernel ||
           names.IsCommunication(store.gpu_tasks.name[row]))
         continue;
       candidate.weight += store.gpu_tasks.duration[row].ns();
-      different.insert(store.gpu_tasks.name[row]);
+      std::size_t& seen = seen_on[store.gpu_tasks.name[row].index()];
+      if (seen != s + 1) ++candidate.names;
+      seen = s + 1;
     }
-    candidate.names = different.size();
     all += candidate.weight;
     streams.push_back(candidate);
   }

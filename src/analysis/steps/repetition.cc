@@ -106,15 +106,21 @@ Anchor FindAnchor(Symbols unit) {
   return {0, period};
 }
 
-/// Where `part` occurs in `symbols`.
+/// Where `part` occurs in `symbols` (Knuth, Morris and Pratt). REQUIRES: `part` is not empty.
 std::vector<std::size_t> PlacesOf(Symbols part, Symbols symbols) {
-  std::vector<std::uint32_t> joined(part.begin(), part.end());
-  joined.push_back(kSeparator);
-  joined.insert(joined.end(), symbols.begin(), symbols.end());
-  const std::vector<std::uint32_t> length = PrefixLengths(joined);
+  // By length: how much of the part's beginning its first so many symbols end with.
+  std::vector<std::size_t> border(part.size() + 1);
+  for (std::size_t i = 1, length = 0; i < part.size(); ++i) {
+    while (length > 0 && part[i] != part[length]) length = border[length];
+    if (part[i] == part[length]) ++length;
+    border[i + 1] = length;
+  }
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < symbols.size(); ++i) {
-    if (length[part.size() + 1 + i] >= part.size()) places.push_back(i);
+  for (std::size_t i = 0, length = 0; i < symbols.size(); ++i) {
+    while (length > 0 && (length == part.size() || symbols[i] != part[length]))
+      length = border[length];
+    if (symbols[i] == part[length]) ++length;
+    if (length == part.size()) places.push_back(i + 1 - length);
   }
   return places;
 }
