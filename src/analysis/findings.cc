@@ -51,6 +51,24 @@ std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of)
   return evidence.rows[best];
 }
 
+bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.empty(); }
+
+/// Whether a remedy takes nothing away but time in which the GPU idles.
+bool IsOfIdle(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::kLaunchless:
+    case Remedy::kFastHost:
+    case Remedy::kDataWait:
+    case Remedy::kCallbacks:
+    case Remedy::kSyncs:
+    case Remedy::kKernelGaps:
+    case Remedy::kQueueGaps:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Builds a finding about `holds` of the mean step, shown by `section`.
 std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::string id,
                             std::string title, std::string section, std::string figure,
@@ -66,6 +84,7 @@ std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::str
   ranked.finding.figure = std::move(figure);
   ranked.finding.action = std::move(action);
   ranked.finding.remedy = remedy;
+  if (HasGpuWork(evidence) && IsOfIdle(remedy)) ranked.finding.idle = holds;
   ranked.finding.of_stretch = evidence.is_stretch;
   return ranked;
 }
@@ -172,6 +191,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   const auto mean = [](DurationNs sum, std::int64_t count) {
     return FormatUs(DurationNs(sum.ns() / std::max<std::int64_t>(count, 1)));
   };
+  ranked->finding.idle = causes.host;
   std::vector<std::string>& why = ranked->finding.evidence;
   why.push_back(fmt::format(
       "{} in the step{}; kernels under 5 us: {} of {}", Plural(counts.tasks, "GPU task"),
@@ -202,8 +222,6 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   }
   return ranked;
 }
-
-bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.empty(); }
 
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;

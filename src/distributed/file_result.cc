@@ -149,10 +149,10 @@ void serialize(Archive& archive, CauseRow& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, Finding& row) {
-  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, of_stretch,
-         saves_ms, saves_note, scenario] = row;
-  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, of_stretch,
-          saves_ms, saves_note, scenario);
+  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, idle, of_set,
+         of_stretch, saves_ms, saves_note, scenario] = row;
+  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, idle, of_set,
+          of_stretch, saves_ms, saves_note, scenario);
 }
 
 template <typename Archive>

@@ -151,7 +151,10 @@ constexpr std::array kAttempts = {
 };
 
 /// Tells what a finding saves by an attempt; false: the attempt does not apply.
-Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster, Finding& finding) {
+///
+/// @param step_ms  the mean step as recorded, which nothing saves more than
+Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster, double step_ms,
+                 Finding& finding) {
   Edit edit(job.graph(), job.corrected());
   double error = 0;
   if (attempt.edit != nullptr) {
@@ -167,6 +170,9 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   if (!edited) return false;  // Without these tasks, the recorded order contradicts itself.
   MsInterval saves = forecaster.SavesOf(*edited, error);
   if (attempt.edit == nullptr) finding.scenario = attempt.scenario;
+  // A window's step may be longer than the mean step, of which the finding is.
+  const double most = finding.idle ? finding.idle->ms() : step_ms;
+  for (double* const value : {&saves.low, &saves.mid, &saves.high}) *value = std::min(*value, most);
   // Between nothing and that.
   if (!attempt.bound.empty()) saves.low = std::min(0.0, saves.mid);
   finding.saves_ms = saves;
@@ -190,7 +196,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
     }
     for (const Attempt& attempt : kAttempts) {
       if (attempt.remedy != finding.remedy) continue;
-      const Result<bool> told = Try(attempt, job, forecaster, finding);
+      const Result<bool> told = Try(attempt, job, forecaster, report.breakdown->wall.ms(), finding);
       if (!told.ok()) return told.status();
       if (told.value()) break;
     }

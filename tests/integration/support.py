@@ -265,6 +265,7 @@ def violations(report):
         *_breakdown(report),
         *_tables(report),
         *_forecasts(report),
+        *_invariants(report),
     ]
 
 
@@ -396,13 +397,41 @@ def _tables(report):
                 yield f"{table}: {r['name'][:60]!r}: mean times count is not the total"
 
 
+# What findings act on, by what the verdict names.
+ACTS_ON = {
+    "host": ("late-launches", "costly-region", "unmarked-time"),
+    "input": ("data-wait", "exposed-copies"),
+    "communication": ("exposed-communication",),
+    "callback": ("callbacks",),
+    "synchronization": ("costly-syncs",),
+    "gpu-compute": ("unfused-optimizer", "idle-tensor-cores", "unfused-elementwise", "device-copies"),
+    "gpu-memory": ("unfused-optimizer", "idle-tensor-cores", "unfused-elementwise", "device-copies"),
+}
+
+
+def _invariants(report):
+    """What holds for any trace."""
+    steps, split = report["steps"], report["step_breakdown"]
+    if steps["corrected_p50_ms"] is not None and steps["corrected_p50_ms"] > steps["p50_ms"] + 1e-6:
+        yield f"without the profiler {steps['corrected_p50_ms']} ms, recorded {steps['p50_ms']} ms"
+    ids = [finding["id"] for finding in report["findings"]]
+    acting = ACTS_ON.get(report["bottleneck"]["verdict"], ())
+    if len(report["inputs"]) == 1 and set(ids) & set(acting) and ids[0] not in acting:
+        yield f"the verdict is {report['bottleneck']['verdict']}, the first finding {ids[0]}"
+    for finding in report["findings"]:
+        if finding["share_pct"] is not None and not 0 <= finding["share_pct"] <= 100:
+            yield f"{finding['id']} holds {finding['share_pct']} %"
+        if finding["saves_ms"] and split and finding["saves_ms"]["mid"] > split["of_ms"] * 1.01:
+            yield f"{finding['id']} saves {finding['saves_ms']['mid']} ms of {split['of_ms']}"
+
+
 def _forecasts(report):
     saves = [f["saves_ms"] for f in report["findings"]]
     # The first acts on what the verdict names.
     known = [s for s in saves[1:] if s is not None]
     if saves[1 : len(known) + 1] != known or known != sorted(known, key=lambda s: -s["mid"]):
         yield "findings are not ranked by what they save"
-    unknown = [f["share_pct"] for f in report["findings"] if f["saves_ms"] is None and f["share_pct"] is not None]
+    unknown = [f["share_pct"] for f in report["findings"][1:] if f["saves_ms"] is None and f["share_pct"] is not None]
     if unknown != sorted(unknown, reverse=True):
         yield "findings of which no savings are known are not ranked by the share that they hold"
     for finding, interval in zip(report["findings"], saves):
