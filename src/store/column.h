@@ -64,6 +64,19 @@ class Column {
     return rows_.data()[row];
   }
 
+  /// Drops the rows for which `drop(row)` holds. REQUIRES: not frozen.
+  template <typename Drop>
+  void DropPending(Drop drop) {
+    assert(!frozen_);
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < size_; ++row) {
+      if (drop(row)) continue;
+      if (rows_.size() > 0) rows_.data()[kept] = rows_.data()[row];
+      ++kept;
+    }
+    size_ = kept;
+  }
+
   /// Makes the column final as appended.
   void Freeze() {
     if (rows_.size() == 0) Store(size_);

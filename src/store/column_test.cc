@@ -117,5 +117,22 @@ TEST(ColumnTest, FreezingTakesRowsInTheOrderGivenAndDropsOthers) {
   EXPECT_EQ(column.MemoryBytes(), 4 * sizeof(std::int32_t));
 }
 
+TEST(ColumnTest, DropsPendingRowsWhetherStoredOrAlike) {
+  Column<int> stored, alike;
+  for (int i = 0; i < 5; ++i) {
+    stored.Append(i);
+    alike.Append(7);
+  }
+  for (Column<int>* column : {&stored, &alike})
+    column->DropPending([](std::size_t row) { return row == 0 || row == 3; });
+  stored.Append(9);
+  alike.Append(7);
+  stored.Freeze();
+  alike.Freeze();
+  EXPECT_TRUE(std::ranges::equal(stored.values(), std::vector<int>{1, 2, 4, 9}));
+  EXPECT_TRUE(std::ranges::equal(alike.values(), std::vector<int>{7, 7, 7, 7}));
+}
+
 }  // namespace column_test
+
 }  // namespace headroom

@@ -47,7 +47,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "a value of a counter is no number (NaN included) and was left out", "values of those counters", \
     "write the values of counters as numbers") \
   X(kBadTime, "bad-time", kError, \
-    "an event without a usable time stamp (missing, NaN or out of range) was skipped", "exact counts and sums", "") \
+    "an event without a usable time stamp (missing, NaN, out of range, or 0 among Unix times) was skipped", "exact counts and sums", "") \
   X(kMissingDuration, "missing-duration", kWarning, \
     "a span has no duration; it was kept with 0", "busy time of those events", "") \
   X(kNegativeDuration, "negative-duration", kWarning, \
@@ -126,7 +126,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "the trace holds a million events: the exporter's cap, later events were dropped", \
     "steps after the cut,totals over the whole run", "record a shorter part of the run") \
   X(kZeroTimeEvents, "zero-time-events", kInfo, \
-    "cuda_event rows with time 0 carry no time and were kept out of the timeline", "", "") \
+    "cuda_event rows and arrows with time 0 carry no time and were kept out of the timeline", "", "") \
   X(kMixedRanks, "mixed-ranks", kWarning, \
     "the file mixes several ranks; their figures are given per device", "per-rank conclusions", \
     "pass one file per rank") \

@@ -138,7 +138,11 @@ Text OneOf(std::vector<Text> choices) { return *rc::gen::elementOf(choices); }
 int UpTo(int most) { return *rc::gen::inRange(0, most + 1); }
 
 /// Mostly ordinary, sometimes what damaged writers write; always valid JSON.
-Text AnyTime() {
+/// In some traces all stamps but 0 are `epoch` microseconds later.
+Text AnyTime(std::int64_t epoch) {
+  if (epoch > 0 && UpTo(9) > 0)
+    return OneOf({fmt::format("{}", epoch + UpTo(300)),
+                  fmt::format("{}.{:03}", epoch + UpTo(300), UpTo(999)), "0"});
   return OneOf({fmt::format("{}", UpTo(300)), fmt::format("{}.{:03}", UpTo(300), UpTo(999)),
                 fmt::format("{}.5", UpTo(300)), fmt::format("\"{}.25\"", UpTo(300)), "0", "-3.5",
                 "1.5e2", "1e30", "null", "\"NaN\"", "\"\""});
@@ -208,7 +212,7 @@ Text AnyArg() {
        R"("empty": {}, "text": "")"});
 }
 
-Text AnyEvent(bool of_profiler) {
+Text AnyEvent(bool of_profiler, std::int64_t epoch) {
   const Text phase = OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M",
                             "n", "b", "b", "e", "e", "S", "F", "T", "N", "O", "R", "",  "??"});
   std::vector<Text> members = {fmt::format(R"("ph": "{}")", phase)};
@@ -226,7 +230,7 @@ Text AnyEvent(bool of_profiler) {
   sometimes(95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "Spans")",
                        of_profiler ? R"("pid": "CPU functions")" : R"("pid": "program")"}));
   sometimes(95, OneOf({R"("tid": 7)", R"("tid": 8)", R"("tid": "stream 7")"}));
-  sometimes(95, fmt::format(R"("ts": {})", AnyTime()));
+  sometimes(95, fmt::format(R"("ts": {})", AnyTime(epoch)));
   sometimes(90, fmt::format(R"("dur": {})", AnyDuration()));
   sometimes(40, OneOf({R"("id": 5)", R"("id": "0x1f")", R"("id": "none")", R"("id2": 7)",
                        R"("id2": {"local": "5"})", R"("id2": {"global": "5"}, "scope": "s")"}));
@@ -239,8 +243,11 @@ Text AnyEvent(bool of_profiler) {
 Text AnyTrace() {
   std::vector<Text> events;
   const bool of_profiler = UpTo(5) > 0;
+  // Since 1970, or since a base time an hour ago.
+  const std::int64_t epoch = std::vector<std::int64_t>{
+      0, 0, 1'700'000'000'000'000, 3'600'000'000}[static_cast<std::size_t>(UpTo(3))];
   for (int n = UpTo(30); n > 0; --n) {
-    events.push_back(AnyEvent(of_profiler));
+    events.push_back(AnyEvent(of_profiler, epoch));
     if (UpTo(9) == 0)
       events.push_back(events[static_cast<std::size_t>(UpTo(static_cast<int>(events.size()) - 1))]);
     if (UpTo(40) == 0) events.push_back(OneOf({"null", "7", "\"text\"", "[1]", "{}"}));

@@ -433,6 +433,7 @@ class SlowReader {
         events->items[0].kind != Json::Kind::kObject) {
       return {};
     }
+    zero_is_no_time_ = IsZeroNoTime(*root, *events);
     for (const Json& event : events->items) AddEvent(event);
     if (root->kind == Json::Kind::kObject) AddMetadata(*root);
     CountStepsBack();
@@ -474,6 +475,35 @@ class SlowReader {
     threads_[{Pid(event), Tid(event)}];
   }
 
+  /// The time of an event that is not metadata, where it has a usable one.
+  static std::optional<std::int64_t> TimeOf(const Json& event) {
+    const std::string phase = Text(event, "ph");
+    if (event.kind != Json::Kind::kObject || phase.size() != 1 || phase == "M") return std::nullopt;
+    const std::optional<std::int64_t> time = Nanoseconds(event.Find("ts"));
+    return time && std::abs(*time) <= kFurthest ? time : std::nullopt;
+  }
+
+  /// Whether 0 is far from the other stamps: those are Unix time, or all of them are over a minute
+  /// and their own length from the file's base time, and nothing at 0 has a length.
+  bool IsZeroNoTime(const Json& root, const Json& events) const {
+    std::vector<std::int64_t> others;
+    bool has_length = false;
+    for (const Json& event : events.items) {
+      const std::optional<std::int64_t> time = TimeOf(event);
+      if (time && *time != 0) others.push_back(*time);
+      if (time == 0 && Text(event, "ph") == "X" && Text(event, "cat") != "cuda_event")
+        has_length = has_length || LengthOf(event).first > 0;
+    }
+    if (others.empty()) return false;
+    const auto in_unix = std::ranges::count_if(
+        others, [](std::int64_t time) { return time >= 1'000'000'000'000'000'000; });
+    if (in_unix * 2 > std::ssize(others)) return true;
+    const auto [first, last] = std::ranges::minmax(others);
+    const std::int64_t base =
+        root.kind == Json::Kind::kObject ? Int(root.Find("baseTimeNanoseconds")) : kUnknown;
+    return base > 0 && !has_length && first > 60'000'000'000 && first > last - first;
+  }
+
   void AddEvent(const Json& event) {
     if (event.kind != Json::Kind::kObject) return Count("not-an-event");
     if (event.keys.empty()) return;  // What writers put behind a last comma.
@@ -484,25 +514,40 @@ class SlowReader {
     if (std::string("XstfBEbeSFCiIRnTp").find(phase) == std::string::npos) Count("other-phase");
     const std::optional<std::int64_t> time = Nanoseconds(event.Find("ts"));
     if (!time || *time > kFurthest || *time < -kFurthest) return Count("bad-time");
-    if (phase == "X") return AddSpan(event, *time);
+    if (*time != 0 || !zero_is_no_time_) return AddTimed(event, *time);
+    if (phase == "X" && Text(event, "cat") == "cuda_event") return Count("zero-time-events");
+    // Its tracks stay, its rows go.
+    const std::size_t hosts = hosts_.size(), tasks = tasks_.size(), halves = halves_.size();
+    const std::map<std::string, std::vector<std::string>> tables = dump_.tables;
+    AddTimed(event, 0);
+    hosts_.resize(hosts);
+    tasks_.resize(tasks);
+    halves_.erase(halves_.begin() + static_cast<std::ptrdiff_t>(halves), halves_.end());
+    dump_.tables = tables;
+    Count(phase == "s" || phase == "t" || phase == "f" ? "zero-time-events" : "bad-time");
+  }
+
+  void AddTimed(const Json& event, std::int64_t time) {
+    const std::string phase = Text(event, "ph");
+    if (phase == "X") return AddSpan(event, time);
     if (phase == "s" || phase == "t" || phase == "f") {
       Track(event);
       const char* kind = kFlowPhases[phase == "s" ? 0 : phase == "t" ? 1 : 2];
       const std::string category =
           event.Find("cat") != nullptr ? Text(event, "cat") : Text(event, "name");
-      return Put("flows", Line()("time", *time)("category", category)("id", Int(event.Find("id")))(
+      return Put("flows", Line()("time", time)("category", category)("id", Int(event.Find("id")))(
                               "phase", kind)("pid", Pid(event))("tid", Tid(event)));
     }
     if (std::string("BEbeSF").find(phase) != std::string::npos) {
       Track(event);
       const bool is_async = phase != "B" && phase != "E";
-      halves_.push_back({phase == "B" || phase == "b" || phase == "S", *time, Text(event, "name"),
+      halves_.push_back({phase == "B" || phase == "b" || phase == "S", time, Text(event, "name"),
                          CategoryOf(event), Pid(event), Tid(event), &event,
                          static_cast<std::size_t>(events_), is_async ? OperationOf(event) : ""});
       return;
     }
-    if (phase == "C") return AddCounter(event, *time);
-    AddInstant(event, *time);
+    if (phase == "C") return AddCounter(event, time);
+    AddInstant(event, time);
   }
 
   /// Category, id and what the id holds in; of the older phases the name, too.
@@ -532,18 +577,31 @@ class SlowReader {
     if (what == "thread_name") threads_[{Pid(event), Tid(event)}] = name;
   }
 
-  std::int64_t DurationOf(const Json& event, bool is_task) {
+  static bool IsTask(const Json& event) {
+    static const std::set<std::string> tasks = {"kernel", "Kernel",     "gpu_memcpy",
+                                                "Memcpy", "gpu_memset", "Memset"};
+    return tasks.contains(Text(event, "cat"));
+  }
+
+  /// The length of a span, and what is wrong with it.
+  static std::pair<std::int64_t, const char*> LengthOf(const Json& event) {
     const Json* value = event.Find("dur");
-    if (value == nullptr) return Count("missing-duration"), 0;
+    if (value == nullptr) return {0, "missing-duration"};
     const std::optional<std::int64_t> ns = Nanoseconds(value);
     const std::string text = Scalar(value).value_or("");
-    // To make one of these is dear: of each event, it took most of the time of these tests.
+    // To make one of these is slow: of each event, it took most of the time of these tests.
     static const std::regex number(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)");
     const bool is_number = std::regex_match(text, number);
-    if (is_number && (ns ? *ns < 0 : text.starts_with('-'))) return Count("negative-duration"), 0;
-    if (ns && *ns <= kFurthest) return *ns;
-    if (is_number && is_task) return kFurthest / 1000 * 1000;
-    return Count("bad-duration"), 0;
+    if (is_number && (ns ? *ns < 0 : text.starts_with('-'))) return {0, "negative-duration"};
+    if (ns && *ns <= kFurthest) return {*ns, nullptr};
+    if (is_number && IsTask(event)) return {kFurthest / 1000 * 1000, nullptr};
+    return {0, "bad-duration"};
+  }
+
+  std::int64_t DurationOf(const Json& event) {
+    const auto [length, issue] = LengthOf(event);
+    if (issue != nullptr) Count(issue);
+    return length;
   }
 
   /// PyTorch without Kineto gives none.
@@ -574,7 +632,7 @@ class SlowReader {
     }
     const std::map<std::string, int> tasks = {{"kernel", 0}, {"Kernel", 0},     {"gpu_memcpy", 1},
                                               {"Memcpy", 1}, {"gpu_memset", 2}, {"Memset", 2}};
-    const std::int64_t duration = DurationOf(event, tasks.contains(category));
+    const std::int64_t duration = DurationOf(event);
     if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
@@ -1091,6 +1149,7 @@ class SlowReader {
   TraceDump dump_;
   std::map<std::string, std::int64_t> counts_;
   std::int64_t events_ = 0;
+  bool zero_is_no_time_ = false;
   std::int64_t last_start_ = 0, limit_ = 0;
   std::string metadata_ =
       Line()("rank", kUnknown)("world_size", kUnknown)("base_time", kUnknown).text();

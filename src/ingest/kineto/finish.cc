@@ -48,7 +48,72 @@ std::int64_t CountStepsBack(const Table& table, const TrackColumn& tracks, std::
   return count;
 }
 
+/// Calls `f(table, time column)` for each table of a file's events.
+template <typename F>
+void ForEachTimedTable(TraceStore& store, F f) {
+  f(store.host_events, store.host_events.start);
+  f(store.gpu_tasks, store.gpu_tasks.start);
+  f(store.syncs, store.syncs.start);
+  f(store.flows, store.flows.time);
+  f(store.counters, store.counters.time);
+  f(store.memory_events, store.memory_events.time);
+  f(store.instants, store.instants.time);
+}
+
+/// Whether the other stamps show that 0 is not a time of the trace.
+bool IsZeroNoTime(const StampFacts& stamps, const TraceStore& store) {
+  constexpr std::int64_t kMinute = 60'000'000'000;
+  if (stamps.unix_times > stamps.other_times) return true;
+  const bool has_base = store.metadata.base_time_ns.value_or(0) > 0;
+  if (!has_base || stamps.other_times == 0 || stamps.zero_with_length) return false;
+  const std::int64_t first = stamps.first.ns();
+  return first > kMinute && first > (stamps.last - stamps.first).ns();
+}
+
 }  // namespace
+
+void DropZeroStamps(LateRows& late, TraceStore& store) {
+  const StampFacts& stamps = late.stamps;
+  if (stamps.zero_events + stamps.zero_arrows == 0 || !IsZeroNoTime(stamps, store)) return;
+  const auto is_zero = [](const HalfSpan& half) { return half.time.ns() == 0; };
+  std::erase_if(late.half_spans, is_zero);
+  std::erase_if(late.async_halves, is_zero);
+
+  // Collectives refer to tasks by row.
+  auto& tasks = store.gpu_tasks;
+  std::vector<GpuTaskId> new_task(tasks.rows(), GpuTaskId::None());
+  std::size_t kept = 0;
+  for (std::size_t row = 0; row < tasks.rows(); ++row) {
+    if (tasks.start.Pending(row).ns() != 0) new_task[row] = GpuTaskId(kept++);
+  }
+  auto& collectives = store.collectives;
+  std::vector<bool> dropped(collectives.rows());
+  for (std::size_t row = 0; row < collectives.rows(); ++row) {
+    GpuTaskId& task = collectives.task.MutablePending(row);
+    task = new_task[task.index()];
+    dropped[row] = !task.valid();
+  }
+  const auto drop_rows = [&](auto& table) {
+    table.ForEachColumn([&](const char*, auto& column) {
+      column.DropPending([&](std::size_t row) { return dropped[row]; });
+    });
+  };
+  drop_rows(collectives);
+  ForEachTimedTable(store, [&](auto& table, const auto& times) {
+    dropped.assign(table.rows(), false);
+    for (std::size_t row = 0; row < table.rows(); ++row)
+      dropped[row] = times.Pending(row).ns() == 0;
+    drop_rows(table);
+  });
+
+  constexpr const char* kWhy = "0, far from all other stamps";
+  for (const std::int64_t offset : stamps.zero_offsets)
+    store.log.Add(ImportIssue::kBadTime, offset, kWhy);
+  const auto more = stamps.zero_events - static_cast<std::int64_t>(stamps.zero_offsets.size());
+  if (more > 0) store.log.Add(ImportIssue::kBadTime, -1, kWhy, more);
+  if (stamps.zero_arrows > 0)
+    store.log.Add(ImportIssue::kZeroTimeEvents, -1, "arrows", stamps.zero_arrows);
+}
 
 void CountOutOfOrder(TraceStore& store) {
   constexpr std::size_t kHostKinds = static_cast<std::size_t>(HostEventKind::kOther) + 1;

@@ -10,6 +10,12 @@ namespace headroom::kineto {
 
 // Before TraceStore::Freeze(), in this order; then PairHalfSpans() (half_spans.h).
 
+/// Removes events stamped 0 where 0 is not a time of the trace: CUPTI stamps kernels 0 when its
+/// buffers overrun. That is so where most other stamps are Unix time. In a file whose stamps count
+/// from a base time, it is so where events without length are at 0, and all others start over a
+/// minute and further from 0 than the trace is long.
+void DropZeroStamps(LateRows& late, TraceStore& store);
+
 /// Counts the events that start before an earlier one of their track and kind. A profiler writes
 /// operators, frames and calls as separate sorted runs, so only going back within one kind says
 /// that order was lost; ranges that it draws over streams come in no order at all and do not count.

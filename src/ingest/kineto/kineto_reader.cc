@@ -654,6 +654,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
             TraceStore& store) try {
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
+  DropZeroStamps(reading.late(), store);
   // A copy says what its events are.
   const bool is_xla = store.metadata.copied_from.empty() && SettleXlaTracks(store);
   if (is_xla) store.metadata.format = kXlaJsonFormat;

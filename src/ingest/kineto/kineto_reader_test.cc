@@ -210,6 +210,57 @@ TEST(KinetoReaderTest, EventRecordsAreInstantsAndWithoutATimeNothing) {
   EXPECT_EQ(store->log.Count(ImportIssue::kZeroTimeEvents), 1);
 }
 
+/// Stamps of the events that stay, tasks first, and how many were dropped for their stamps.
+struct Kept {
+  std::vector<std::int64_t> tasks, spans;
+  std::int64_t bad_times;
+};
+Kept KeptOf(const TraceStore& store) {
+  Kept kept{{}, {}, store.log.Count(ImportIssue::kBadTime)};
+  for (const TimeNs time : store.gpu_tasks.start.values()) kept.tasks.push_back(time.ns());
+  for (const TimeNs time : store.host_events.start.values()) kept.spans.push_back(time.ns());
+  return kept;
+}
+
+TEST(KinetoReaderTest, ZeroAmongUnixTimesIsNoTime) {
+  const auto store = Read(OfProfiler(
+      R"({"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":0,"dur":0,"args":{"Collective name":"x"}},
+         {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":1700000000000001,"dur":1,
+          "args":{"Collective name":"y"}},
+         {"ph":"f","cat":"ac2g","name":"ac2g","id":1,"pid":0,"tid":7,"ts":0},
+         {"ph":"X","cat":"kernel","name":"c","pid":0,"tid":7,"ts":0.0,"dur":3},
+         {"ph":"X","cat":"cpu_op","name":"d","pid":1,"tid":1,"ts":1700000000000000,"dur":9},
+         {"ph":"B","cat":"cpu_op","name":"e","pid":1,"tid":1,"ts":0},
+         {"ph":"C","name":"power","pid":0,"ts":0,"args":{"a":1,"b":2}},
+         {"ph":"i","name":"mark","pid":1,"tid":1,"ts":0})"));
+  const Kept kept = KeptOf(*store);
+  EXPECT_EQ(kept.tasks, std::vector<std::int64_t>{1'700'000'000'000'001'000});
+  EXPECT_EQ(kept.spans, std::vector<std::int64_t>{1'700'000'000'000'000'000});
+  EXPECT_EQ(kept.bad_times, 5) << "a, c, e, the counter and the mark";
+  EXPECT_EQ(store->log.Count(ImportIssue::kZeroTimeEvents), 1) << "the arrow";
+  EXPECT_EQ(store->flows.rows() + store->counters.rows() + store->instants.rows(), 0u);
+  ASSERT_EQ(store->collectives.rows(), 1u);
+  EXPECT_EQ(store->Text(store->collectives.name[0]), "y");
+  EXPECT_EQ(store->collectives.task[0].index(), 0u);
+  EXPECT_EQ(store->log.rows()[0].offset, 49) << "where the first of them is";
+}
+
+TEST(KinetoReaderTest, ZeroFarBeforeTheTraceIsNoTimeOnAClockWithABase) {
+  const auto read = [](const std::string& base, const std::string& zero) {
+    return KeptOf(
+        *Read("{" + base + R"("schemaVersion":1,"traceEvents":[)" + zero +
+              R"(,{"ph":"X","cat":"cpu_op","name":"d","pid":1,"tid":1,"ts":5000000000,"dur":9},
+        {"ph":"X","cat":"cpu_op","name":"d","pid":1,"tid":1,"ts":5000000100,"dur":9}]})"));
+  };
+  const std::string base = R"("baseTimeNanoseconds":1727653168000000000,)";
+  const std::string task = R"({"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":0,"dur":0})";
+  const std::string range =
+      R"({"ph":"X","cat":"user_annotation","name":"a","pid":0,"tid":7,"ts":0,"dur":5000000200})";
+  EXPECT_EQ(read(base, task).bad_times, 1);
+  EXPECT_EQ(read(base, range).bad_times, 0) << "it lasts up to the others";
+  EXPECT_EQ(read("", task).bad_times, 0) << "a clock that may begin at 0";
+}
+
 TEST(KinetoReaderTest, FlowsOldAndNewCountersMemoryAndNames) {
   const auto store = Read(R"({"traceEvents":[
       {"ph":"s","id":5,"pid":1,"tid":1,"ts":1,"cat":"ac2g","name":"ac2g"},

@@ -128,6 +128,7 @@ void Merger::Append(RowBatch& batch, const WorkerIds& ids, IdMap& map) {
   late_.bandwidths.insert(late_.bandwidths.end(), batch.bandwidths.begin(),
                           batch.bandwidths.begin() +
                               static_cast<std::ptrdiff_t>(std::min(room, batch.bandwidths.size())));
+  late_.stamps.Append(batch.stamps);
   late_.fractional_times = late_.fractional_times || batch.fractional_times;
   store_.metadata.events += batch.events;
   store_.log.Merge(batch.log);

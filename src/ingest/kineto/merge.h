@@ -17,6 +17,7 @@ struct LateRows {
   std::vector<HalfSpan> half_spans;  ///< Ids of the store, here and below.
   std::vector<AsyncHalf> async_halves;
   std::vector<BandwidthSample> bandwidths;
+  StampFacts stamps;
   bool fractional_times = false;
 };
 

@@ -1,5 +1,6 @@
 #include "ingest/kineto/row_batch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -169,9 +170,39 @@ void RowBatch::Clear() {
   async_halves.clear();
   track_names.clear();
   bandwidths.clear();
+  stamps = StampFacts();
   log = ImportLog();
   events = 0;
   fractional_times = false;
+}
+
+void StampFacts::See(TimeNs time) {
+  constexpr TimeNs kYear2001(1'000'000'000'000'000'000);
+  if (time.ns() == 0) return;
+  ++(time >= kYear2001 ? unix_times : other_times);
+  first = std::min(first, time);
+  last = std::max(last, time);
+}
+
+void StampFacts::SeeEvent(TimeNs time, DurationNs duration, std::int64_t offset) {
+  if (time.ns() != 0) return;
+  ++zero_events;
+  zero_with_length = zero_with_length || duration.ns() > 0;
+  if (zero_offsets.size() < ImportLog::kRowsKeptPerIssue) zero_offsets.push_back(offset);
+}
+
+void StampFacts::Append(const StampFacts& later) {
+  unix_times += later.unix_times;
+  other_times += later.other_times;
+  first = std::min(first, later.first);
+  last = std::max(last, later.last);
+  zero_events += later.zero_events;
+  zero_arrows += later.zero_arrows;
+  zero_with_length = zero_with_length || later.zero_with_length;
+  const std::size_t room = ImportLog::kRowsKeptPerIssue - zero_offsets.size();
+  const std::size_t count = std::min(room, later.zero_offsets.size());
+  zero_offsets.insert(zero_offsets.end(), later.zero_offsets.begin(),
+                      later.zero_offsets.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 StringId WorkerIds::Intern(const Token& token) {
@@ -282,6 +313,7 @@ bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& t
   }
   batch_.fractional_times = batch_.fractional_times || ns % 1000 != 0;
   time = TimeNs(ns);
+  batch_.stamps.See(time);
   return true;
 }
 
@@ -332,6 +364,7 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
     return;
   }
   const Span span = {start, ParseDuration(event, offset, rule)};
+  batch_.stamps.SeeEvent(start, span.duration, offset);
   if (IsGpuTask(rule)) return AddGpuTask(event, span, rule, offset);
   if (rule == CategoryRule::kSync) return AddSync(event, span, offset);
   AddHostEvent(event, span, rule, category, offset);
@@ -433,6 +466,7 @@ void RowBuilder::AddSync(const RawEvent& event, Span span, std::int64_t offset) 
 void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
+  if (time.ns() == 0) ++batch_.stamps.zero_arrows;
   auto& rows = batch_.flows;
   const char phase = event.phase.text[0];
   rows.time.push_back(time);
@@ -447,6 +481,7 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
 void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
+  batch_.stamps.SeeEvent(time, DurationNs(0), offset);
   const char phase = event.phase.text[0];
   const StringId category = CategoryOf(event);
   const bool begins = phase == 'B' || phase == 'b' || phase == 'S';
@@ -486,6 +521,7 @@ AsyncId RowBuilder::AsyncIdOf(const RawEvent& event, StringId category) {
 void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
+  batch_.stamps.SeeEvent(time, DurationNs(0), offset);
   const StringId name = ids_.Intern(event.name);
   const ThreadId thread = ids_.ThreadOf(event.process, event.thread);
   auto& rows = batch_.counters;
@@ -523,6 +559,7 @@ void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
 void RowBuilder::AddInstant(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
+  batch_.stamps.SeeEvent(time, DurationNs(0), offset);
   if (event.name.text == "[memory]") return AddMemoryEvent(event, time);
   auto& rows = batch_.instants;
   rows.time.push_back(time);

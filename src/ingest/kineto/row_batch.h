@@ -62,6 +62,21 @@ struct BandwidthSample {
   double gigabytes_per_second;
 };
 
+/// The stamps of a file, which show whether 0 is a time on its clock.
+struct StampFacts {
+  std::int64_t unix_times = 0;   ///< Stamps from 2001 on, in time since 1970.
+  std::int64_t other_times = 0;  ///< All others but 0.
+  TimeNs first = TimeNs(INT64_MAX), last = TimeNs(INT64_MIN);  ///< Of all but 0.
+  std::int64_t zero_events = 0, zero_arrows = 0;               ///< Stamped 0.
+  bool zero_with_length = false;           ///< An event stamped 0 has a duration.
+  std::vector<std::int64_t> zero_offsets;  ///< Of events stamped 0, as many as the log keeps.
+
+  void See(TimeNs time);
+  /// An event that becomes rows, if its stamp is 0.
+  void SeeEvent(TimeNs time, DurationNs duration, std::int64_t offset);
+  void Append(const StampFacts& later);
+};
+
 /// PyTorch without Kineto writes no categories, and this as the process of operators.
 inline constexpr std::string_view kProcessWithoutKineto = "CPU functions";
 
@@ -82,6 +97,7 @@ struct RowBatch {
   std::vector<AsyncHalf> async_halves;
   std::vector<TrackName> track_names;
   std::vector<BandwidthSample> bandwidths;
+  StampFacts stamps;
   ImportLog log;
   std::int64_t events = 0;
   bool fractional_times = false;  ///< Some time stamp or duration had decimals.

@@ -1,0 +1,42 @@
+"""Small inputs after public bug reports that a reader once took wrongly. case.md beside each says how its right value is
+known."""
+import json
+
+from integration import support
+
+
+class CaseReaders(support.ProgramTest):
+    def issues(self, report):
+        return {issue["code"]: issue["count"] for issue in report["health"]["issues"]}
+
+    def rows(self, path, sql):
+        outcome = support.headroom("query", path, sql, "--json")
+        self.assertEqual(outcome.code, 0, outcome)
+        return [tuple(row) for row in outcome.json()["rows"]]
+
+
+class StampsOfZero(CaseReaders):
+    def test_kernels_stamped_zero_are_lost(self):
+        report = self.report(support.data_file("cases/13-stamp-zero/ts0.json.gz"))
+        self.assertEqual(self.issues(report)["bad-time"], 20)
+        (gpu,) = report["gpu_time"]
+        self.assertAlmostEqual(gpu["span_ms"], 33.795, places=3)
+        self.assertAlmostEqual(gpu["busy_ms"], 28.0, places=3)
+        self.assertLess(abs(report["steps"]["list"][4]["wall_ms"] / 5.64 - 1), 0.01)
+
+    def test_zero_is_the_start_of_other_clocks(self):
+        events = [
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": "a",
+                "pid": 1,
+                "tid": 1,
+                "ts": ts,
+                "dur": 0,
+                "args": {"External id": 1},
+            }
+            for ts in (0, 7_000_000_000)
+        ]
+        report = self.report(self.write("clock.json", json.dumps({"traceEvents": events})))
+        self.assertNotIn("bad-time", self.issues(report))
