@@ -40,3 +40,15 @@ class StampsOfZero(CaseReaders):
         ]
         report = self.report(self.write("clock.json", json.dumps({"traceEvents": events})))
         self.assertNotIn("bad-time", self.issues(report))
+
+
+class OverlappingSpans(CaseReaders):
+    def test_each_ends_at_its_own_end(self):
+        path = support.data_file("cases/12-interleaved-ends/interleaved.json")
+        issues = self.issues(self.report(path))
+        self.assertNotIn("unmatched-end", issues)
+        self.assertNotIn("unfinished-span", issues)
+        self.assertEqual(
+            self.rows(path, "select name, duration_ns from host_events order by name"),
+            [("prepare A", 3000), ("prepare B", 528500)],
+        )

@@ -811,38 +811,44 @@ class SlowReader {
     for (auto& [key, halves] : groups) {
       std::stable_sort(halves.begin(), halves.end(),
                        [](const Half& a, const Half& b) { return a.time < b.time; });
+      // Which beginnings have a named end that follows.
+      std::set<std::size_t> ended;
+      std::map<std::string, std::vector<std::size_t>> begun;
+      for (const Half& h : halves) {
+        if (h.begins) {
+          begun[h.name].push_back(h.place);
+        } else if (!h.name.empty() && !begun[h.name].empty()) {
+          ended.insert(begun[h.name].back());
+          begun[h.name].pop_back();
+        }
+      }
       std::vector<Half> open;
       std::vector<std::pair<std::size_t, std::size_t>> spans;  // Position and place.
-      const auto close = [&](std::int64_t time, const Json* end = nullptr) {
-        const Half& b = open.back();
+      const auto close = [&](std::size_t i, std::int64_t time, const Json* end = nullptr) {
+        const Half& b = open[i];
+        if (end == nullptr) Count("unfinished-span");
         spans.emplace_back(hosts_.size(), b.place);
         hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid,
                           HostKind(*b.event), kUnknown, kUnknown, kUnknown, kUnknown32, kUnknown32,
                           kUnknown32, kUnknown32, kUnknown32, BothArgs(*b.event, end)});
-        open.pop_back();
+        open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
       };
       for (const Half& h : halves) {
         if (h.begins) {
           open.push_back(h);
           continue;
         }
-        const bool matches = std::any_of(open.begin(), open.end(), [&](const Half& b) {
-          return h.name.empty() || b.name == h.name;
-        });
-        if (!matches) {
+        std::size_t i = open.size();
+        while (i > 0 && !h.name.empty() && open[i - 1].name != h.name) --i;
+        if (i == 0) {
           Count("unmatched-end");
           continue;
         }
-        while (!h.name.empty() && open.back().name != h.name) {
-          Count("unfinished-span");
-          close(h.time);
-        }
-        close(h.time, h.event);
+        // Those that never end and are in no other span that goes on end with it.
+        while (i < open.size() && !ended.contains(open[i].place)) close(i, h.time);
+        close(i - 1, h.time, h.event);
       }
-      while (!open.empty()) {
-        Count("unfinished-span");
-        close(end_of_trace);
-      }
+      while (!open.empty()) close(open.size() - 1, end_of_trace);
       if (!halves.front().operation.empty()) AddStretches(spans, stretches);
     }
     for (auto& [pid, of_process] : stretches) GiveTracks(pid, of_process);

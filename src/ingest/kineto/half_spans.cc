@@ -1,6 +1,7 @@
 #include "ingest/kineto/half_spans.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <tuple>
@@ -55,44 +56,107 @@ class Pairing {
   Pairing(TimeNs end_of_trace, TraceStore& store) : end_of_trace_(end_of_trace), store_(store) {}
 
   /// `halves` are all those that may pair, in order of time. Calls `appended(begin, row)` for each
-  /// span.
+  /// span. O(n) in the number of halves.
   template <typename Half, typename Appended>
   void Pair(std::span<const Half> halves, Appended appended) {
-    std::vector<const HalfSpan*> open;
-    const auto close_last = [&](TimeNs end, StringId end_args = StringId::None()) {
-      appended(*open.back(), AppendSpan(*open.back(), end, end_args, store_));
-      --open_with_name_[open.back()->name];
-      open.pop_back();
+    NoteNamedEnds(halves);
+    innermost_ = kNone;
+    const auto close = [&](std::size_t i, TimeNs end, StringId end_args = StringId::None()) {
+      Remove(i, halves[i].name);
+      appended(halves[i], AppendSpan(halves[i], end, end_args, store_));
     };
-    for (const HalfSpan& half : halves) {
+    const auto close_unfinished = [&](std::size_t i, TimeNs end) {
+      store_.log.Add(ImportIssue::kUnfinishedSpan, halves[i].offset);
+      close(i, end);
+    };
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      const HalfSpan& half = halves[i];
       if (half.begins) {
-        open.push_back(&half);
-        ++open_with_name_[half.name];
+        Open(i, half.name);
         continue;
       }
       // An end may leave out the name; with one, it ends the innermost span of that name.
-      const bool named = !store_.Text(half.name).empty();
-      if (open.empty() || (named && open_with_name_[half.name] == 0)) {
+      const bool named = IsNamed(half);
+      const std::size_t ended = named ? InnermostOf(half.name) : innermost_;
+      if (ended == kNone) {
         store_.log.Add(ImportIssue::kUnmatchedEnd, half.offset);
         continue;
       }
-      // Spans inside it that never ended end with it.
-      while (named && open.back()->name != half.name) {
-        store_.log.Add(ImportIssue::kUnfinishedSpan, open.back()->offset);
-        close_last(half.time);
+      // Spans inside it that never end, end with it. Those that end later overlap it.
+      for (std::size_t inner = spans_[ended].inside; inner != kNone && !spans_[inner].has_end;) {
+        const std::size_t next = spans_[inner].inside;
+        close_unfinished(inner, half.time);
+        inner = next;
       }
-      close_last(half.time, half.args);
+      close(ended, half.time, half.args);
     }
-    while (!open.empty()) {
-      store_.log.Add(ImportIssue::kUnfinishedSpan, open.back()->offset);
-      close_last(end_of_trace_);
-    }
+    while (innermost_ != kNone) close_unfinished(innermost_, end_of_trace_);
   }
 
  private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  /// An open span, by the index of its beginning.
+  struct OpenSpan {
+    std::size_t around = kNone, inside = kNone;  ///< The open spans next to it.
+    std::size_t around_of_name = kNone;          ///< The next one of its name; may be closed.
+    bool has_end = false;                        ///< An end with its name follows.
+    bool is_open = false;
+  };
+
+  bool IsNamed(const HalfSpan& half) const { return !store_.Text(half.name).empty(); }
+
+  std::size_t InnermostOf(StringId name) const {
+    const auto found = innermost_of_name_.find(name);
+    return found == innermost_of_name_.end() ? kNone : found->second;
+  }
+
+  /// Fills `has_end` of the beginnings.
+  template <typename Half>
+  void NoteNamedEnds(std::span<const Half> halves) {
+    spans_.assign(halves.size(), OpenSpan());
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      const StringId name = halves[i].name;
+      if (halves[i].begins) {
+        spans_[i].around_of_name = std::exchange(Slot(name), i);
+      } else if (const std::size_t begin = InnermostOf(name);
+                 begin != kNone && IsNamed(halves[i])) {
+        spans_[begin].has_end = true;
+        Slot(name) = spans_[begin].around_of_name;
+      }
+    }
+    for (const Half& half : halves) innermost_of_name_.erase(half.name);
+  }
+
+  std::size_t& Slot(StringId name) {
+    return innermost_of_name_.try_emplace(name, kNone).first->second;
+  }
+
+  void Open(std::size_t i, StringId name) {
+    OpenSpan& span = spans_[i];
+    span.is_open = true;
+    span.around_of_name = std::exchange(Slot(name), i);
+    span.around = innermost_;
+    span.inside = kNone;
+    if (innermost_ != kNone) spans_[innermost_].inside = i;
+    innermost_ = i;
+  }
+
+  void Remove(std::size_t i, StringId name) {
+    OpenSpan& span = spans_[i];
+    span.is_open = false;
+    if (span.around != kNone) spans_[span.around].inside = span.inside;
+    (span.inside != kNone ? spans_[span.inside].around : innermost_) = span.around;
+    std::size_t& innermost = Slot(name);
+    while (innermost != kNone && !spans_[innermost].is_open)
+      innermost = spans_[innermost].around_of_name;
+  }
+
   TimeNs end_of_trace_;
   TraceStore& store_;
-  std::unordered_map<StringId, std::size_t> open_with_name_;
+  std::vector<OpenSpan> spans_;  ///< By half.
+  std::size_t innermost_ = kNone;
+  std::unordered_map<StringId, std::size_t> innermost_of_name_;
 };
 
 /// Calls `f` for each run of rows that agree in `key`.

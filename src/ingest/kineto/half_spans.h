@@ -12,8 +12,9 @@ inline constexpr std::size_t kMostAsyncTracks = 64;
 
 /// Pairs the halves of spans and appends the spans as host events; takes the halves. `B` pairs with
 /// `E` on its thread, `b` with `e` (`S` with `F`) in its asynchronous operation: an end without a
-/// name ends the innermost open span, one with a name the innermost of that name. A span that never
-/// ends is closed at the end of the span around it, or of the trace. O(n log n).
+/// name ends the innermost open span, one with a name the innermost of that name. Spans inside it
+/// whose ends follow stay open, so spans may overlap. A span that never ends is closed at the end
+/// of the span around it, or of the trace. O(n log n).
 ///
 /// Asynchronous spans nest with nothing but those of their operation, so they are on tracks of
 /// their process beside its threads, "async 1", "async 2", ..., without the names that its threads

@@ -330,6 +330,42 @@ std::vector<std::string> SpansOf(const TraceStore& store) {
   return spans;
 }
 
+/// A `B` or `E` event of one thread.
+std::string Half(char phase, const std::string& name, int time) {
+  return fmt::format(R"({{"ph":"{}","name":"{}","pid":1,"tid":1,"ts":{}}})", phase, name, time);
+}
+
+TEST(KinetoReaderTest, SpansThatOverlapEndAtTheirOwnEnds) {
+  using Spans = std::vector<std::string>;
+  const auto read = [](const Spans& events) {
+    return Read(fmt::format("[{}]", fmt::join(events, ",")));
+  };
+  const auto store =
+      read({Half('B', "a", 1), Half('B', "b", 2), Half('B', "a", 3), Half('E', "b", 5),
+            Half('E', "a", 8), Half('E', "a", 9), Half('B', "c", 20), Half('E', "c", 21)});
+  EXPECT_EQ(SpansOf(*store), (Spans{"1/1 a 1+8", "1/1 b 2+3 < a", "1/1 a 3+5 < a", "1/1 c 20+1"}));
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 0);
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 0);
+  // "lost" is inside of "b", which outlasts "a"; an end without a name is that of "c".
+  const auto mixed =
+      read({Half('B', "a", 1), Half('B', "b", 2), Half('B', "lost", 3), Half('E', "a", 4),
+            Half('B', "c", 5), Half('E', "", 6), Half('E', "b", 7), Half('E', "lost", 1)});
+  EXPECT_EQ(SpansOf(*mixed),
+            (Spans{"1/1 a 1+3", "1/1 b 2+5", "1/1 lost 3+4 < b", "1/1 c 5+1 < lost"}));
+  EXPECT_EQ(mixed->log.Count(ImportIssue::kUnfinishedSpan), 1);
+  EXPECT_EQ(mixed->log.Count(ImportIssue::kUnmatchedEnd), 1);
+}
+
+TEST(KinetoReaderTest, ManySpansThatOverlapTakeLinearTime) {
+  std::vector<std::string> events;
+  for (int i = 0; i < 20'000; ++i) events.push_back(Half('B', fmt::format("s{}", i), i));
+  for (int i = 0; i < 20'000; ++i) events.push_back(Half('E', fmt::format("s{}", i), 30'000 + i));
+  const auto store = Read(fmt::format("[{}]", fmt::join(events, ",")));
+  EXPECT_EQ(store->host_events.rows(), 20'000u);
+  EXPECT_TRUE(std::ranges::all_of(store->host_events.duration.values(),
+                                  [](DurationNs d) { return d.ns() == 30'000'000; }));
+}
+
 /// An event of an asynchronous operation, of category "c", at a time in microseconds.
 std::string Async(char phase, const std::string& name, int time, const std::string& id,
                   const std::string& track = R"("pid":1,"tid":1)") {
