@@ -62,17 +62,41 @@ IntervalSet MeasureQueue(const TraceStore& store, StepAnalysis& out) {
   return paced;
 }
 
-/// Tasks at the start of each stream that have no launch while a later one has: the queue that
-/// earlier work left.
+bool IsCall(HostEventKind kind) {
+  return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+}
+
+/// The lowest correlation id of a recorded call, by the process that the bits above 32 number.
+std::map<std::int64_t, std::int64_t> FirstCalls(const TraceStore& store) {
+  const auto& events = store.host_events;
+  std::map<std::int64_t, std::int64_t> first;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const std::int64_t id = events.correlation[row];
+    if (!IsCall(events.kind[row]) || id <= 0) continue;
+    const auto [it, is_new] = first.try_emplace(id >> 32, id);
+    it->second = std::min(it->second, id);
+  }
+  return first;
+}
+
+/// Tasks without a launch at the start of each stream, if a later one has a launch, and those whose
+/// correlation id is below that of the first call: the queue that earlier work left.
 std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
-  std::vector<bool> before(store.gpu_tasks.rows());
+  const auto& tasks = store.gpu_tasks;
+  const std::map<std::int64_t, std::int64_t> first_calls = FirstCalls(store);
+  std::vector<bool> before(tasks.rows());
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
     const auto joined = std::find_if(of_stream.begin(), of_stream.end(), [&](GpuTaskId task) {
-      return store.gpu_tasks.launch[task.index()].valid();
+      return tasks.launch[task.index()].valid();
     });
-    if (joined == of_stream.end()) continue;
-    for (auto it = of_stream.begin(); it != joined; ++it) before[it->index()] = true;
+    const bool any_joined = joined != of_stream.end();
+    for (auto it = of_stream.begin(); it != joined; ++it) {
+      const std::int64_t id = tasks.correlation[it->index()];
+      const auto first = first_calls.find(id >> 32);
+      before[it->index()] =
+          any_joined || (id > 0 && first != first_calls.end() && id < first->second);
+    }
   }
   return before;
 }
@@ -91,10 +115,6 @@ void FindIdle(const TraceStore& store, StepAnalysis& out) {
     }
     busy_until = std::max(busy_until, store.TaskEnd(GpuTaskId(i)));
   }
-}
-
-bool IsCall(HostEventKind kind) {
-  return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
 }
 
 /// Whether any task is joined to its launch.
@@ -427,6 +447,9 @@ TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
 void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
   const std::vector<bool> pauses = FindPauses(out.hosts);
   TimeNs previous_end = ends.before_first;
+  // Earlier work that outlasts the first step's runs beside it, on another stream or device.
+  if (!ends.of_step.empty() && previous_end >= ends.of_step.front())
+    previous_end = TimeNs(INT64_MIN);
   bool follows_work = false;
   for (std::size_t i = 0; i < out.hosts.size(); ++i) {
     follows_work = follows_work && !pauses[i];

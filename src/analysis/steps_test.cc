@@ -58,6 +58,32 @@ TEST(Steps, TheFirstDoesNotPayForTheQueueThatWarmUpLeft) {
   EXPECT_EQ(found.steps.tasks_before_first, 2);
 }
 
+TEST(Steps, OnAStreamWithoutLaunchesWorkWithLowerNumbersCameBeforeTheRecording) {
+  StoreBuilder b;
+  b.Step(1, kMain, 100, 100);
+  b.Call("cudaLaunchKernel", kMain, 110, 5, /*correlation=*/70);
+  b.Kernel(kGemm, kStream, 120, 50, 70);
+  b.Kernel(kAdd, kSideStream, 0, 90, 68);
+  b.Kernel(kAdd, kSideStream, 200, 10, 71);  // Its call was lost.
+  const TestTrace trace(b);
+  const StepAnalysis found = StepsOf(b);
+  for (std::size_t task = 0; task < trace.store->gpu_tasks.rows(); ++task)
+    EXPECT_EQ(found.before_recording[task], trace.store->gpu_tasks.correlation[task] == 68);
+}
+
+TEST(Steps, TheFirstIsWholeBesideALongerQueueOfAnotherStream) {
+  StoreBuilder b;
+  b.Kernel(kAdd, kSideStream, 0, 450);  // Launched before the recording.
+  b.Step(1, kMain, 100, 100);
+  b.Launch("aten::mm", kMain, 110, kGemm, kStream, 120, 50);
+  b.Step(2, kMain, 200, 100);
+  b.Launch("aten::mm", kMain, 210, kGemm, kStream, 220, 50);
+  b.Launch("aten::mm", kMain, 220, kGemm, kSideStream, 450, 20);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(WallsUs(found), (Walls{70, 300}));
+  EXPECT_FALSE(found.steps.list[0].lost_tasks);
+}
+
 TEST(Steps, WithoutGpuWorkLastAsLongAsTheirAnnotation) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 100);

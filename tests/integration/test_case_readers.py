@@ -52,3 +52,25 @@ class OverlappingSpans(CaseReaders):
             self.rows(path, "select name, duration_ns from host_events order by name"),
             [("prepare A", 3000), ("prepare B", 528500)],
         )
+
+
+class SeveralProcesses(CaseReaders):
+    LAUNCHES = """
+        select count(*), sum(t.launch_id is null), coalesce(sum(c.start_ns > t.start_ns), 0)
+        from gpu_tasks t left join host_events c on c.id = t.launch_id"""
+
+    def test_tasks_join_calls_of_their_own_process(self):
+        for name, tasks, without in (
+            ("cases/08-nsys-correlation-of-another-process/two_processes.sqlite", 240, 20),
+            # Joined in SQL by globalPid >> 24 and correlationId.
+            ("wild/nsys_ai__mfu_2gpu_after.sqlite", 4733, 16),
+            ("wild/nsys_ai__mfu_2gpu_before.sqlite", 5299, 31),
+        ):
+            with self.subTest(name):
+                path = support.data_file(name)
+                self.assertEqual(self.rows(path, self.LAUNCHES), [(tasks, without, 0)])
+                issues = self.issues(self.report(path))
+                self.assertNotIn("orphan-gpu-task", issues)
+                self.assertNotIn("misplaced-task", issues)
+                self.assertNotIn("step-without-kernels", issues)
+                self.assertGreaterEqual(issues["work-before-first-step"], without)

@@ -134,6 +134,7 @@ class DatabaseReading {
     }
     ReadTexts();
     ReadTarget();
+    tells_processes_ = TasksTellProcesses();
     ReadKernels();
     ReadCopies();
     ReadSets();
@@ -305,6 +306,35 @@ class DatabaseReading {
     store_.log.Add(ImportIssue::kRecorder, -1, std::move(says));
   }
 
+  /// Whether every table of GPU tasks names their process.
+  bool TasksTellProcesses() const {
+    return std::ranges::all_of(
+        std::array{kKernels, kCopies, kSets, kGraphs}, [&](std::string_view name) {
+          const DatabaseTable* const table = database_.Find(name);
+          return table == nullptr ||
+                 std::ranges::any_of(table->columns, [](const std::string& column) {
+                   return SameName(column, "globalPid");
+                 });
+        });
+  }
+
+  /// A correlation id that no other process uses: CUPTI counts in 32 bits, the bits above are the
+  /// number of the process in this file, so that the first one's ids stay as they are. kUnknown
+  /// where the file has no id: exports that know no nulls write 0.
+  std::int64_t CorrelationOf(const RowScan& row, int column, std::int64_t global) {
+    const std::int64_t id = row.Integer(column, 0);
+    if (id == 0) return kUnknown;
+    constexpr std::int64_t kMostProcesses = std::int64_t{1} << 20;
+    if (!tells_processes_ || global == kUnknown || id < 0 || id > UINT32_MAX) return id;
+    const std::int64_t process = global >> 24;
+    if (process != last_process_) {
+      last_process_ = process;
+      const auto next = static_cast<std::int64_t>(process_numbers_.size());
+      last_process_number_ = process_numbers_.try_emplace(process, next).first->second;
+    }
+    return last_process_number_ < kMostProcesses ? id + (last_process_number_ << 32) : id;
+  }
+
   /// The columns that all GPU tasks have, in this order.
   enum TaskColumn { kStart, kEndTime, kDevice, kContext, kStream, kCorrelation, kPid, kOwn };
 
@@ -323,9 +353,7 @@ class DatabaseReading {
     tasks.stream.MutablePending(task) = stream;
     tasks.kind.MutablePending(task) = kind;
     tasks.copy.MutablePending(task) = CopyKind::kNotACopy;
-    const std::int64_t correlation = row.Integer(kCorrelation, 0);
-    // Exports that know no nulls write 0.
-    if (correlation != 0) tasks.correlation.MutablePending(task) = correlation;
+    tasks.correlation.MutablePending(task) = CorrelationOf(row, kCorrelation, global);
     return task;
   }
 
@@ -507,7 +535,7 @@ class DatabaseReading {
                     .category = function.kind == HostEventKind::kDriverCall ? driver : runtime,
                     .thread = thread,
                     .kind = function.kind,
-                    .correlation = correlation == 0 ? kUnknown : correlation});
+                    .correlation = CorrelationOf(row, 3, global)});
       if (correlation == 0) return;
       if (function.allocates)
         allocating_[{global == kUnknown ? 0 : PidOf(global), correlation}] = thread;
@@ -536,8 +564,7 @@ class DatabaseReading {
             tracks_.StreamOf(global == kUnknown ? 0 : PidOf(global), row.Integer(kDevice, -1),
                              row.Integer(kContext, -1), stream);
       }
-      if (const std::int64_t correlation = row.Integer(kCorrelation, 0); correlation != 0)
-        syncs.correlation.MutablePending(sync) = correlation;
+      syncs.correlation.MutablePending(sync) = CorrelationOf(row, kCorrelation, global);
     });
   }
 
@@ -793,6 +820,11 @@ class DatabaseReading {
   ReferenceBudget budget_;  ///< Of texts of ranges.
   TraceExtent extent_;
   TimeNs last_ = TimeNs(std::numeric_limits<std::int64_t>::min() / 4);
+
+  bool tells_processes_ = false;
+  /// By serialized id without its thread. Ordered: a file chooses these numbers.
+  std::map<std::int64_t, std::int64_t> process_numbers_;
+  std::int64_t last_process_ = kUnknown, last_process_number_ = 0;
 
   std::vector<Function> functions_;  ///< By string of the store.
   /// Threads of calls that allocate or free, by process and correlation.

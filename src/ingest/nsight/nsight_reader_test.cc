@@ -75,6 +75,48 @@ TEST(NsightReader, JoinsATaskWithItsCall) {
   EXPECT_EQ(store.Text(store.threads.tid[0]), "11");
 }
 
+std::string Kernel(int start, int device, int correlation, int pid) {
+  return "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (" + std::to_string(start) + ", " +
+         std::to_string(start + 5) + ", " + std::to_string(device) + ", 1, 7, " +
+         std::to_string(correlation) + ", " + Global(pid, 0) + ", 1);";
+}
+
+std::string Call(int start, int correlation, int pid) {
+  return "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (" + std::to_string(start) + ", " +
+         std::to_string(start + 2) + ", " + Global(pid, 11) + ", " + std::to_string(correlation) +
+         ", 2);";
+}
+
+TEST(NsightReader, CallsOfAnotherProcessLaunchNothing) {
+  const auto made = ReadMade(Kernel(100, 0, 4, 9) + Kernel(110, 1, 4, 8) + Kernel(120, 1, 5, 8) +
+                             Call(10, 4, 9) + Call(20, 5, 8) + Call(30, 6, 9));
+  ASSERT_TRUE(made->status.ok());
+  const TraceStore& store = made->store;
+  ASSERT_EQ(store.gpu_tasks.rows(), 3u);
+  const auto start_of_launch = [&](std::size_t task) {
+    const HostEventId launch = store.gpu_tasks.launch[task];
+    return launch.valid() ? store.host_events.start[launch.index()].ns() : -1;
+  };
+  EXPECT_EQ(start_of_launch(0), 10);
+  EXPECT_EQ(start_of_launch(1), -1) << "the call 4 is of process 9";
+  EXPECT_EQ(start_of_launch(2), 20);
+  EXPECT_EQ(store.gpu_tasks.correlation[0], 4);
+  EXPECT_EQ(store.gpu_tasks.correlation[1] & 0xFFFFFFFF, 4);
+}
+
+TEST(NsightReader, TasksThatNameNoProcessJoinByIdAlone) {
+  const std::string schema =
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId,"
+      "  correlationId, shortName);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 105, 0, 1, 7, 4, 'a'),"
+      "  (110, 115, 1, 1, 7, 6, 'b');";
+  const auto made = ReadBytes(MakeDatabase(schema + Call(10, 4, 9) + Call(20, 6, 8)));
+  ASSERT_TRUE(made->status.ok());
+  EXPECT_TRUE(made->store.gpu_tasks.launch[0].valid());
+  EXPECT_TRUE(made->store.gpu_tasks.launch[1].valid());
+}
+
 TEST(NsightReader, ValuesOfAnotherTypeAreNotConverted) {
   const auto made = ReadMade(
       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('100', 150, 0, 1, 7, 4, 0, 1),"
