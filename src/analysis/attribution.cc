@@ -204,7 +204,8 @@ Phase PhaseInside(Phase around, HostRoles roles, HostEventKind kind, bool autogr
   }
   const bool holds =
       around != Phase::kOther && around != Phase::kForward && around != Phase::kBackward;
-  if (!holds && roles.Has(HostRole::kBackward)) return Phase::kBackward;
+  if (!holds && (roles.Has(HostRole::kBackward) || roles.Has(HostRole::kBackwardOperator)))
+    return Phase::kBackward;
   if (around == Phase::kOther &&
       (kind == HostEventKind::kOperator || roles.Has(HostRole::kForward))) {
     return autograd_thread ? Phase::kBackward : Phase::kForward;

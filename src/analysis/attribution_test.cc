@@ -26,6 +26,17 @@ struct Answer {
   HostContext context;
 };
 
+TEST(Attribution, OperatorsOfGradientsAreBackwardOnAThreadOfBoth) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 10, "forward", kStream, 10, 1);
+  b.Launch("aten::convolution_backward", kMain, 110, "backward", kStream, 110, 1);
+  b.Launch("aten::mm", kMain, 210, "forward again", kStream, 210, 1);
+  const TestTrace trace(b);
+  EXPECT_EQ(Answer(trace, "forward").context.phase, Phase::kForward);
+  EXPECT_EQ(Answer(trace, "backward").context.phase, Phase::kBackward);
+  EXPECT_EQ(Answer(trace, "forward again").context.phase, Phase::kForward);
+}
+
 TEST(Attribution, PhaseIsThatOfTheInnermostRangeThatHasOne) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 1000);

@@ -29,6 +29,7 @@ constexpr RoleName kRoles[] = {
     {"optimizer-step", HostRole::kOptimizerStep},
     {"iteration", HostRole::kIteration},
     {"backward", HostRole::kBackward},
+    {"backward-operator", HostRole::kBackwardOperator},
     {"forward", HostRole::kForward},
     {"callback", HostRole::kCallback},
     {"host-to-device", HostRole::kHostToDevice},

@@ -29,6 +29,7 @@ enum class HostRole : std::uint8_t {
   kOptimizerStep,
   kIteration,
   kBackward,
+  kBackwardOperator,
   kForward,
   kCallback,
   kHostToDevice,

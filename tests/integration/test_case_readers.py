@@ -74,3 +74,23 @@ class SeveralProcesses(CaseReaders):
                 self.assertNotIn("misplaced-task", issues)
                 self.assertNotIn("step-without-kernels", issues)
                 self.assertGreaterEqual(issues["work-before-first-step"], without)
+
+
+class ConvertedNames(CaseReaders):
+    def test_pieces_have_the_name_of_their_operator(self):
+        path = support.data_file("cases/10-chakra-names-with-suffix/job.0.et")
+        operators = {row["name"]: row for row in self.report(path)["operators"]}
+        self.assertEqual(operators["aten::mm"]["family"], "matmul")
+        self.assertEqual(operators["aten::mm"]["flops"], 6 * 2 * 1024**3)
+        self.assertEqual(operators["aten::convolution_backward"]["family"], "convolution")
+        self.assertEqual(self.by_phase(path), {"backward": 2.4, "forward": 1.29})
+
+    def test_the_backward_pass_of_a_public_file(self):
+        path = support.data_file("wild/mlcommons__chakra.0.et")
+        self.assertEqual(self.by_phase(path), {"backward": 192.96, "forward": 136.583})
+
+    def by_phase(self, path):
+        sql = """
+            select a.phase, round(sum(t.duration_ns) / 1e6, 3)
+            from gpu_attribution a join gpu_tasks t on t.id = a.id group by 1"""
+        return dict(self.rows(path, sql))

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -206,6 +207,36 @@ TEST(ChakraReader, ShapesAndTypesAreThoseOfTheProfiler) {
   const StringId args = store->host_events.args[0];
   EXPECT_EQ(store->Arg(args, "Input Dims"), "[[8, 4], [4, 2], []]");
   EXPECT_EQ(store->Arg(args, "Input type"), R"(["float","c10::Half","Scalar"])");
+}
+
+TEST(ChakraReader, PiecesOfAnOperatorAreOneCallOfItsName) {
+  const auto piece = [](std::uint64_t id, std::string_view name, std::int64_t call) {
+    return HostNode(id, name, 3)
+        .Integer("rf_id", call)
+        .Bytes(NodeField::kInputs, MessageMaker(0).Bytes(IoField::kShapes, "[[8, 4]]").text())
+        .message();
+  };
+  const auto store = ReadBytes(Converted(
+      {piece(1, "aten::bmm(0)", 9), GpuNode(2, "small", 5, {1}).message(),
+       piece(3, "aten::bmm(1)", 9), GpuNode(4, "large", 50, {3}).message(),
+       piece(5, "aten::bmm(12)", 10), HostNode(6, "layer(3)", 3).Integer("scope", 7).message(),
+       HostNode(7, "aten::odd()", 3).message(), HostNode(8, "(4)", 3).message()}));
+  std::vector<std::string> rows;
+  for (std::size_t row = 0; row < store->host_events.rows(); ++row) {
+    const std::string name(store->Text(store->host_events.name[row]));
+    const bool has_shapes = !store->Arg(store->host_events.args[row], "Input Dims").empty();
+    if (name != "(launch)") rows.push_back(name + (has_shapes ? " with shapes" : ""));
+  }
+  std::sort(rows.begin(), rows.end());
+  EXPECT_EQ(rows, (std::vector<std::string>{"(4)", "aten::bmm", "aten::bmm with shapes",
+                                            "aten::bmm with shapes", "aten::odd()", "layer(3)"}));
+  // The piece that launches the large kernel has the shapes of its call.
+  for (std::size_t row = 0; row < store->gpu_tasks.rows(); ++row) {
+    const HostEventId call = store->gpu_tasks.launch[row];
+    const StringId args = store->host_events.args[store->host_events.parent[call.index()].index()];
+    EXPECT_EQ(!store->Arg(args, "Input Dims").empty(),
+              store->Text(store->gpu_tasks.name[row]) == "large");
+  }
 }
 
 TEST(ChakraReader, TextsThatAreNoShapesAreNone) {

@@ -90,6 +90,15 @@ std::string Types(std::string_view text) {
   return out + "]";
 }
 
+/// "aten::mm" of "aten::mm(1)": Chakra's converter cuts an operator behind each GPU task that it
+/// launches, and numbers the pieces.
+std::string_view WithoutPiece(std::string_view name) {
+  if (!name.ends_with(')')) return name;
+  const std::size_t open = name.find_last_not_of("0123456789", name.size() - 2);
+  const bool has_number = open != std::string_view::npos && open + 2 < name.size();
+  return has_number && open > 0 && name[open] == '(' ? name.substr(0, open) : name;
+}
+
 }  // namespace
 
 void WorkRows::ReadMetadata(const Metadata& metadata) {
@@ -173,7 +182,10 @@ void WorkRows::Add(const Node& node, std::int64_t offset) {
   times.deps_end = static_cast<std::uint32_t>(dep_ids_.size());
 
   if (work.on_cpu) {
-    work.name = store_.strings.Intern(node.name);
+    work.is_range = node.Integer("scope", 0) == kUserScope;
+    const std::string_view name = work.is_range ? node.name : WithoutPiece(node.name);
+    work.is_piece = name.size() < node.name.size();
+    work.name = store_.strings.Intern(name);
     work.thread = node.Integer("tid", 0);
     const std::int64_t sequence = node.Integer("seq_id", -1);
     if (sequence >= 0) work.sequence = sequence;
@@ -182,7 +194,6 @@ void WorkRows::Add(const Node& node, std::int64_t offset) {
       work.forward_thread = static_cast<std::int32_t>(forward);
     const std::int64_t record = node.Integer("rf_id", -1);
     if (record >= 0) work.record_function = record;
-    work.is_range = node.Integer("scope", 0) == kUserScope;
     std::string args = OperatorArgs(node);
     if (!args.empty() && !AreJsonMembers(args)) {
       store_.log.Add(ImportIssue::kBadArgument, offset);
@@ -291,6 +302,31 @@ void WorkRows::FindTimes() {
   }
 }
 
+void WorkRows::KeepInputsOnce() {
+  // PyTorch gives each call of an operator a number of its own.
+  std::map<std::pair<std::int64_t, StringId>, std::vector<std::uint32_t>> calls;
+  for (std::uint32_t i = 0; i < work_.size(); ++i) {
+    const Work& work = work_[i];
+    if (work.is_piece && work.record_function > 0 && work.args.valid())
+      calls[{work.record_function, work.name}].push_back(i);
+  }
+  if (calls.empty()) return;
+  std::vector<DurationNs> launched(work_.size());
+  for (std::uint32_t i = 0; i < work_.size(); ++i) {
+    if (work_[i].on_cpu) continue;
+    if (const std::uint32_t launcher = LauncherOf(i); launcher != kNoNode)
+      launched[launcher] += nodes_[i].duration;
+  }
+  for (const auto& [call, pieces] : calls) {
+    const std::uint32_t kept = *std::max_element(
+        pieces.begin(), pieces.end(),
+        [&](std::uint32_t a, std::uint32_t b) { return launched[a] < launched[b]; });
+    for (const std::uint32_t piece : pieces) {
+      if (piece != kept) work_[piece].args = StringId::None();
+    }
+  }
+}
+
 void WorkRows::StretchCallers() {
   around_.resize(nodes_.size());
   std::vector<std::uint32_t> latest_first;
@@ -305,9 +341,10 @@ void WorkRows::StretchCallers() {
     // The first to come here ends last, so each caller is passed once.
     for (std::uint32_t at = node; work_[at].has_caller;) {
       const std::uint32_t caller = IndexOf(work_[at].caller);
-      if (caller == kNoNode || !work_[caller].on_cpu || !nodes_[caller].has_time ||
-          work_[caller].thread != work_[node].thread || nodes_[caller].start > nodes_[node].start ||
-          around_[caller] >= end)
+      // Pieces are around nothing: their converter leaves ids of another numbering in `ctrl_deps`.
+      if (caller == kNoNode || !work_[caller].on_cpu || work_[caller].is_piece ||
+          !nodes_[caller].has_time || work_[caller].thread != work_[node].thread ||
+          nodes_[caller].start > nodes_[node].start || around_[caller] >= end)
         break;
       around_[caller] = end;
       at = caller;
@@ -506,6 +543,7 @@ void WorkRows::Finish() {
   DropCopies();
   ResolveDependencies();
   FindTimes();
+  KeepInputsOnce();
   StretchCallers();
   AppendHost();
   AppendTasks();

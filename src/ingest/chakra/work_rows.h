@@ -38,6 +38,7 @@ class WorkRows {
     std::int64_t sequence = kUnknown, record_function = kUnknown;
     std::int32_t forward_thread = kUnknown32;
     bool is_range = false;  ///< Of the host: a range of the program, no operator.
+    bool is_piece = false;  ///< Of the host: a converter cut the operator behind its launches.
     std::int64_t bytes = kUnknown;
     std::int64_t comm_type = -1;
     StringId group;
@@ -51,6 +52,9 @@ class WorkRows {
   void ResolveDependencies();
   /// The times of all; from the file where it tells any, else computed.
   void FindTimes();
+  /// Leaves its inputs to one piece of an operator, the one that launches most work: they count as
+  /// one call.
+  void KeepInputsOnce();
   /// A host node is around those that it calls, on its thread.
   void StretchCallers();
   void AppendHost();
