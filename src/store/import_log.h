@@ -178,6 +178,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kNoMemoryHistory, "no-memory-history", kWarning, \
     "the snapshot says what was allocated, but not when: no history was recorded", \
     "memory over time,peak memory", "torch.cuda.memory._record_memory_history() before the run") \
+  X(kNoTimes, "no-times", kInfo, \
+    "the snapshot does not record times; events are in their order, a microsecond apart", "times and rates", \
+    "PyTorch 2.2 or newer records times") \
   X(kForecast, "forecast", kInfo, \
     "a timeline that Headroom forecast, no recording; nothing was taken off for a profiler", "", "") \
   X(kExtraEventList, "extra-event-list", kWarning, "a second event list in the same file was ignored", \

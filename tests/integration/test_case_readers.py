@@ -94,3 +94,14 @@ class ConvertedNames(CaseReaders):
             select a.phase, round(sum(t.duration_ns) / 1e6, 3)
             from gpu_attribution a join gpu_tasks t on t.id = a.id group by 1"""
         return dict(self.rows(path, sql))
+
+
+class SnapshotWithoutTimes(CaseReaders):
+    def test_nothing_is_lost(self):
+        report = self.report(support.data_file("cases/09-snapshot-without-time/snapshot.pickle"))
+        self.assertEqual(report["health"]["grade"], "A")
+        issues = self.issues(report)
+        self.assertNotIn("bad-time", issues)
+        self.assertIn("no-times", issues)
+        (use,) = report["memory"]["devices"]
+        self.assertEqual((use["allocations"], use["frees"], use["peak_bytes"]), (40, 20, 21_000_000))

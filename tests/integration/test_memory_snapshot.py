@@ -81,6 +81,23 @@ class MemorySnapshot(support.ProgramTest):
         (issue,) = [i for i in report["health"]["issues"] if i["code"] == "no-memory-history"]
         self.assertIn("_record_memory_history", issue["detail"])
 
+    def test_without_times(self):
+        """As PyTorch before 2.2 writes it: the order tells everything but when."""
+        timed, (expected,) = self.memory(memory_snapshot.dump(self.snapshot))
+        for entry in self.snapshot["device_traces"][0]:
+            del entry["time_us"]
+        report, (use,) = self.memory(memory_snapshot.dump(self.snapshot))
+        for key in ("peak_bytes", "allocations", "frees", "last_bytes", "parts"):
+            self.assertEqual(use[key], expected[key], key)
+        self.assertEqual(report["health"]["grade"], timed["health"]["grade"])
+        (issue,) = [i for i in report["health"]["issues"] if i["code"] == "no-times"]
+        read = [e for e in self.snapshot["device_traces"][0] if e["action"] != "free_completed"]
+        self.assertEqual((issue["severity"], issue["count"]), ("info", len(read)))
+        read[0]["time_us"] = -5
+        report, _ = self.memory(memory_snapshot.dump(self.snapshot))
+        (issue,) = [i for i in report["health"]["issues"] if i["code"] == "bad-time"]
+        self.assertEqual(issue["count"], 1)
+
     def test_the_form_before_pytorch_2(self):
         report, (use,) = self.memory(memory_snapshot.dump(self.snapshot["segments"]))
         self.assertEqual(use["last_bytes"], self.loop.allocated)

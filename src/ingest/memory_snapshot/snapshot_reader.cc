@@ -164,9 +164,9 @@ class FileReading {
     for (const auto& [number, device] : devices_) AddDevice(number, device);
     AddAnnotations(Find(parsed.value().root, "external_annotations"));
     if (without_history_) store_.log.Add(ImportIssue::kNoMemoryHistory);
-    if (without_time_ > 0)
-      store_.log.Add(ImportIssue::kBadTime, -1, "told in order, a microsecond apart",
-                     without_time_);
+    if (without_time_ > 0) store_.log.Add(ImportIssue::kNoTimes, -1, {}, without_time_);
+    if (bad_times_ > 0)
+      store_.log.Add(ImportIssue::kBadTime, -1, "told in order, a microsecond apart", bad_times_);
     if (bad_entries_ > 0)
       store_.log.Add(ImportIssue::kLostEvent, -1, "entries without a plausible size", bad_entries_);
     return Status::Ok();
@@ -321,7 +321,7 @@ class FileReading {
     if (IsTime(record.time_us)) {
       us = record.time_us - zero_us_;
     } else {
-      ++without_time_;
+      ++(record.time_us == kUnknown ? without_time_ : bad_times_);
     }
     last_us_ = std::max(last_us_, us);
     TimeNs time(us * 1000);
@@ -449,7 +449,7 @@ class FileReading {
   std::int64_t visits_left_ = 0, searches_left_ = 0;
   std::int64_t zero_us_ = 0, last_us_ = -1;
   TimeNs last_time_;
-  std::int64_t without_time_ = 0, bad_entries_ = 0;
+  std::int64_t without_time_ = 0, bad_times_ = 0, bad_entries_ = 0;
   bool is_whole_ = true, without_history_ = false, has_ranges_ = false;
 };
 
