@@ -17,7 +17,7 @@ namespace {
 
 /// "job.3.et": so simulators look for the trace of each rank.
 std::optional<std::int64_t> RankOfChakraName(std::string_view name) {
-  for (const std::string_view compression : {".gz", ".zst", ".zstd"}) {
+  for (const std::string_view compression : {".gz", ".zst", ".zstd", ".xz", ".bz2", ".zip"}) {
     if (name.ends_with(compression)) name.remove_suffix(compression.size());
   }
   constexpr std::string_view kEnding = ".et";

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> kCompressions = {".gz", ".zst", ".zstd"};
+constexpr std::array<std::string_view, 6> kCompressions = {".gz", ".zst", ".zstd",
+                                                           ".xz", ".bz2", ".zip"};
 constexpr std::array<std::string_view, 5> kFormats = {".json", ".pftrace", ".pb", ".perfetto-trace",
                                                       ".et"};
 
@@ -60,7 +61,7 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
   if (found.empty()) {
     return Status::BadInput(fmt::format(
         "{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, .et, plain, "
-        ".gz or .zst); name the files",
+        ".gz, .zst, .xz, .bz2 or .zip); name the files",
         Printable(folder, Charset::kAscii)));
   }
   std::sort(found.begin(), found.end());

@@ -13,9 +13,13 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "ingest/archive_source.h"
+#include "ingest/expansion_guard.h"
 
 namespace headroom {
 namespace {
@@ -35,7 +39,7 @@ bool IsSkippableFrame(std::span<const char> bytes) {
          Begins(bytes.subspan(1), "\x2a\x4d\x18");
 }
 
-/// The file itself. Keeps the first bytes, which were read to tell the format.
+/// The file itself.
 class FileSource final : public ByteSource {
  public:
   FileSource(std::string path, int fd, std::int64_t size)
@@ -45,9 +49,7 @@ class FileSource final : public ByteSource {
   ~FileSource() override { close(fd_); }
 
   Result<std::size_t> Read(std::span<char> out) override {
-    std::size_t filled = std::min(out.size(), head_.size());
-    std::memcpy(out.data(), head_.data(), filled);
-    head_.erase(0, filled);
+    std::size_t filled = 0;
     while (filled < out.size()) {
       const ssize_t n = read(fd_, out.data() + filled, out.size() - filled);
       if (n < 0 && errno == EINTR) continue;
@@ -60,35 +62,61 @@ class FileSource final : public ByteSource {
     return filled;
   }
 
-  /// The first bytes (up to 4), still to be read.
-  Result<std::string_view> Peek() {
-    char first[4];
-    const Result<std::size_t> n = Read(first);
-    if (!n.ok()) return n.status();
-    head_.assign(first, n.value());
-    return std::string_view(head_);
-  }
-
   std::int64_t file_bytes_read() const override { return bytes_read_; }
   std::int64_t file_bytes() const override { return size_; }
-  const std::string& path() const { return path_; }
 
  private:
   std::string path_;
   int fd_;
   std::int64_t size_;
   std::int64_t bytes_read_ = 0;
-  std::string head_;
 };
 
-/// What both decompressors share: the file below, the input block and the expansion limit.
+/// A layer whose first bytes can be looked at before they are read.
+class PeekedSource final : public ByteSource {
+ public:
+  explicit PeekedSource(std::unique_ptr<ByteSource> below) : below_(std::move(below)) {}
+
+  /// Reads the first bytes; fewer than asked for where there are no more. Once, before Read().
+  Result<std::string_view> Peek(std::size_t bytes) {
+    head_.resize(bytes);
+    const Result<std::size_t> n = below_->Read(std::span(head_));
+    if (!n.ok()) return n.status();
+    head_.resize(n.value());
+    return std::string_view(head_);
+  }
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    const std::size_t from_head = std::min(out.size(), head_.size() - at_);
+    std::memcpy(out.data(), head_.data() + at_, from_head);
+    at_ += from_head;
+    if (from_head == out.size()) return from_head;
+    const Result<std::size_t> n = below_->Read(out.subspan(from_head));
+    return n.ok() ? Result<std::size_t>(from_head + n.value()) : n;
+  }
+  std::string_view damage() const override { return below_->damage(); }
+  bool has_trailing_bytes() const override { return below_->has_trailing_bytes(); }
+  std::int64_t file_bytes_read() const override { return below_->file_bytes_read(); }
+  std::int64_t file_bytes() const override { return below_->file_bytes(); }
+
+ private:
+  std::unique_ptr<ByteSource> below_;
+  std::string head_;
+  std::size_t at_ = 0;
+};
+
+/// What both decompressors share: the bytes below, the input block and the expansion limit.
 class InflatingSource : public ByteSource {
  public:
-  InflatingSource(std::unique_ptr<FileSource> file, ExpansionLimit limit)
-      : file_(std::move(file)), limit_(limit), block_(kCompressedBlockBytes) {}
+  InflatingSource(std::unique_ptr<ByteSource> file, std::string path, ExpansionLimit limit)
+      : file_(std::move(file)), guard_(std::move(path), limit), block_(kCompressedBlockBytes) {}
 
-  std::string_view damage() const override { return damage_; }
-  bool has_trailing_bytes() const override { return has_trailing_bytes_; }
+  std::string_view damage() const override {
+    return file_->damage().empty() ? damage_ : file_->damage();
+  }
+  bool has_trailing_bytes() const override {
+    return has_trailing_bytes_ || file_->has_trailing_bytes();
+  }
   std::int64_t file_bytes_read() const override { return file_->file_bytes_read(); }
   std::int64_t file_bytes() const override { return file_->file_bytes(); }
 
@@ -122,33 +150,24 @@ class InflatingSource : public ByteSource {
   }
 
   Status CheckExpansion(std::size_t produced) {
-    bytes_produced_ += static_cast<std::int64_t>(produced);
-    if (bytes_produced_ <= ExpansionLimit::kFreeBytes) return Status::Ok();
-    if (bytes_produced_ / std::max<std::int64_t>(file_->file_bytes_read(), 1) < limit_.max_ratio)
-      return Status::Ok();
-    return Status::BadInput(
-        fmt::format("{}: expands more than {} times when decompressed, which no real trace does "
-                    "(they reach 30); "
-                    "if you trust the file, raise the limit with --max-expansion N",
-                    path(), limit_.max_ratio));
+    return guard_.Add(produced, file_->file_bytes_read());
   }
 
-  const std::string& path() const { return file_->path(); }
+  const std::string& path() const { return guard_.path(); }
 
   std::string_view damage_;
   bool has_trailing_bytes_ = false;
 
  private:
-  std::unique_ptr<FileSource> file_;
-  ExpansionLimit limit_;
+  std::unique_ptr<ByteSource> file_;
+  ExpansionGuard guard_;
   std::vector<char> block_;
-  std::int64_t bytes_produced_ = 0;
 };
 
 class GzipSource final : public InflatingSource {
  public:
-  GzipSource(std::unique_ptr<FileSource> file, ExpansionLimit limit)
-      : InflatingSource(std::move(file), limit) {
+  GzipSource(std::unique_ptr<ByteSource> file, const std::string& path, ExpansionLimit limit)
+      : InflatingSource(std::move(file), path, limit) {
     isal_inflate_init(&state_);
     state_.crc_flag = ISAL_GZIP;
   }
@@ -214,8 +233,8 @@ class GzipSource final : public InflatingSource {
 
 class ZstdSource final : public InflatingSource {
  public:
-  ZstdSource(std::unique_ptr<FileSource> file, ExpansionLimit limit)
-      : InflatingSource(std::move(file), limit), context_(ZSTD_createDCtx(), &ZSTD_freeDCtx) {
+  ZstdSource(std::unique_ptr<ByteSource> file, const std::string& path, ExpansionLimit limit)
+      : InflatingSource(std::move(file), path, limit), context_(ZSTD_createDCtx(), &ZSTD_freeDCtx) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 
@@ -285,9 +304,8 @@ class ZstdSource final : public InflatingSource {
   bool finished_ = false;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit) {
+/// Opens the file alone; `is_file` is false for a pipe.
+Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path, bool& is_file) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     return Status::BadInput(
@@ -306,18 +324,81 @@ Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, Expa
         fmt::format("{}: is a directory; name the trace files in it, e.g. {}/*.json.gz", path,
                     path.ends_with('/') ? path.substr(0, path.size() - 1) : path));
   }
-  const Result<std::string_view> head = file->Peek();
-  if (!head.ok()) return head.status();
-  if (head.value().empty()) {
-    return Status::BadInput(
-        fmt::format("{}: is empty, as when the program ends before the profiler has written; "
-                    "record the trace again",
-                    path));
-  }
-  if (head.value().starts_with(kGzipMagic))
-    return {std::make_unique<GzipSource>(std::move(file), limit)};
-  if (head.value() == kZstdMagic) return {std::make_unique<ZstdSource>(std::move(file), limit)};
+  is_file = S_ISREG(info.st_mode);
   return {std::move(file)};
+}
+
+/// Real files have two layers: a .tar.gz, a .json.gz in a .zip.
+constexpr int kMostLayers = 4;
+
+/// Opens the file and its layers of compression. Where the next layer is an archive that was not
+/// looked through yet, reads it to its end, says so with an empty pointer, and counts it in
+/// `checked`: then the file must be opened again.
+Result<std::unique_ptr<ByteSource>> OpenLayers(const std::string& path, ExpansionLimit limit,
+                                               int& checked) {
+  bool is_file = false;
+  Result<std::unique_ptr<ByteSource>> opened = OpenFile(path, is_file);
+  if (!opened.ok()) return opened;
+  std::unique_ptr<ByteSource> source = std::move(opened).value();
+  int archives = 0;
+  for (int layer = 0;; ++layer) {
+    auto peeked = std::make_unique<PeekedSource>(std::move(source));
+    const Result<std::string_view> head = peeked->Peek(kArchiveHeadBytes);
+    if (!head.ok()) return head.status();
+    if (layer == 0 && head.value().empty()) {
+      return Status::BadInput(fmt::format(
+          "{}: is empty, as when the program ends before the profiler has written, or a "
+          "download fails; record the trace again, or download it again",
+          path));
+    }
+    const bool is_gzip = head.value().starts_with(kGzipMagic);
+    const bool is_zstd = head.value().starts_with(kZstdMagic);
+    const std::optional<ArchiveKind> kind = ArchiveKindOf(head.value());
+    source = std::move(peeked);
+    if (!is_gzip && !is_zstd && !kind) return {std::move(source)};
+    if (layer == kMostLayers) {
+      return Status::BadInput(fmt::format(
+          "{}: is packed more than {} times; unpack it and name the trace", path, kMostLayers));
+    }
+    if (is_gzip) {
+      source = std::make_unique<GzipSource>(std::move(source), path, limit);
+    } else if (is_zstd) {
+      source = std::make_unique<ZstdSource>(std::move(source), path, limit);
+    } else {
+      const bool holds_files = HoldsFiles(*kind);
+      if (holds_files && is_file && archives++ == checked) {
+        ++checked;
+        if (Status status = CheckHoldsOneFile(std::move(source), *kind, path, limit); !status.ok())
+          return status;
+        return {std::unique_ptr<ByteSource>()};
+      }
+      Result<std::unique_ptr<ByteSource>> archive =
+          OpenArchive(std::move(source), *kind, path, limit, holds_files && !is_file);
+      if (!archive.ok()) return archive;
+      source = std::move(archive).value();
+    }
+  }
+}
+
+}  // namespace
+
+Status ExpansionGuard::Add(std::size_t unpacked, std::int64_t file_bytes_read) {
+  unpacked_ += static_cast<std::int64_t>(unpacked);
+  if (unpacked_ <= ExpansionLimit::kFreeBytes) return Status::Ok();
+  if (unpacked_ / std::max<std::int64_t>(file_bytes_read, 1) < limit_.max_ratio)
+    return Status::Ok();
+  return Status::BadInput(
+      fmt::format("{}: expands more than {} times when decompressed, which no real trace does "
+                  "(they reach 30); "
+                  "if you trust the file, raise the limit with --max-expansion N",
+                  path_, limit_.max_ratio));
+}
+
+Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit) {
+  for (int checked = 0;;) {
+    Result<std::unique_ptr<ByteSource>> source = OpenLayers(path, limit, checked);
+    if (!source.ok() || source.value() != nullptr) return source;
+  }
 }
 
 }  // namespace headroom

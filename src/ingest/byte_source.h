@@ -1,4 +1,5 @@
-// A file as a stream of decompressed bytes: plain, gzip or zstd, told by its first bytes.
+// A file as a stream of decompressed bytes: plain, gzip, zstd, xz, bzip2, or the only file of a
+// .tar or .zip, told by its first bytes, in up to four layers.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +41,8 @@ class ByteSource {
   virtual std::int64_t file_bytes() const = 0;
 };
 
-/// Opens a regular file (or a pipe) and chooses the decompressor. Refuses directories and empty
-/// files. Throws std::bad_alloc, as Read() may.
+/// Opens a regular file (or a pipe) and chooses the decompressors. Refuses directories, empty files
+/// and archives of several files. Throws std::bad_alloc, as Read() may.
 Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit);
 
 }  // namespace headroom

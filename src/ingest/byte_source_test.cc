@@ -303,7 +303,8 @@ TEST_F(ByteSourceTest, WhatIsNoFileIsRefusedByNameWithAReason) {
   const std::string empty = File("");
   EXPECT_EQ(ReadAll(empty, 10).error, empty +
                                           ": is empty, as when the program ends before the "
-                                          "profiler has written; record the trace again");
+                                          "profiler has written, or a download fails; record the "
+                                          "trace again, or download it again");
 }
 
 TEST_F(ByteSourceTest, ProgressReachesTheSizeOfTheFile) {

@@ -1,11 +1,15 @@
 #include "ingest/other_formats.h"
 
+#include <string>
+
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
 
 struct OtherFormat {
   std::string_view suffix;  ///< Of the file's name; empty: told by its first bytes alone.
-  std::string_view magic;   ///< Empty: told by its name alone.
+  std::string_view magic;   ///< In small letters, behind blanks. Empty: told by its name alone.
   std::string_view what;
 };
 
@@ -13,19 +17,42 @@ constexpr std::string_view kNsight =
     "a report of Nsight Systems, which only Nsight Systems reads; pass its export: nsys export "
     "--type sqlite FILE";
 
+constexpr std::string_view kWebPage =
+    "a web page; download the file itself (on GitHub: \"Download raw file\")";
+
 constexpr OtherFormat kOtherFormats[] = {
     {".nsys-rep", "", kNsight},
     {".qdrep", "", kNsight},
+    {"", "version https://git-lfs",
+     "a Git LFS pointer, which stands for the file; fetch the file: git lfs pull"},
+    {"", "<!doctype html", kWebPage},
+    {"", "<html", kWebPage},
+    {"", "<?xml",
+     "an XML document, which servers send in place of a file; download the file again"},
+    {"", "7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it and name the trace"},
+    {"", "rar!\x1a\x07", "a RAR archive; unpack it and name the trace"},
 };
+
+/// The first bytes without a byte order mark and blanks, in small letters.
+std::string Beginning(std::string_view head) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  constexpr std::size_t kLongestMagic = 32;
+  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
+  while (!head.empty() && IsSpace(head.front())) head.remove_prefix(1);
+  std::string beginning(head.substr(0, kLongestMagic));
+  for (char& c : beginning) c = ToLower(c);
+  return beginning;
+}
 
 }  // namespace
 
 std::string_view OtherFormatOf(std::string_view path, std::string_view head) {
-  for (const std::string_view compressed : {".gz", ".zst"}) {
+  for (const std::string_view compressed : {".gz", ".zst", ".xz", ".zip"}) {
     if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
   }
+  const std::string beginning = Beginning(head);
   for (const OtherFormat& format : kOtherFormats) {
-    if (path.ends_with(format.suffix) && head.starts_with(format.magic)) return format.what;
+    if (path.ends_with(format.suffix) && beginning.starts_with(format.magic)) return format.what;
   }
   return {};
 }

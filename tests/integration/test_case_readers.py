@@ -1,6 +1,8 @@
 """Small inputs after public bug reports that a reader once took wrongly. case.md beside each says how its right value is
 known."""
+import gzip
 import json
+import zipfile
 
 from integration import support
 
@@ -105,3 +107,43 @@ class SnapshotWithoutTimes(CaseReaders):
         self.assertIn("no-times", issues)
         (use,) = report["memory"]["devices"]
         self.assertEqual((use["allocations"], use["frees"], use["peak_bytes"]), (40, 20, 21_000_000))
+
+
+class PackedFiles(CaseReaders):
+    FOLDER = "cases/24-files-that-are-no-trace/"
+
+    def test_one_trace_opens_in_any_packing(self):
+        reports = {}
+        for name in ("double.json.gz", "trace.json.xz", "trace.json.zip", "trace.tar.gz"):
+            report = self.report(support.data_file(self.FOLDER + name))
+            self.assertEqual(report["health"]["grade"], "A", name)
+            reports[name] = (report["inputs"][0]["events"], report["gpu_time"])
+        self.assertEqual(reports["double.json.gz"], reports["trace.json.xz"])
+        self.assertEqual(reports["double.json.gz"], reports["trace.json.zip"])
+        self.assertEqual(reports["double.json.gz"], reports["trace.tar.gz"])
+
+    def test_what_is_no_trace_says_what_it_is(self):
+        for name, *fragments in (
+            ("lfs_pointer.pt.trace.json", "Git LFS pointer", "git lfs pull"),
+            ("web_page.json", "web page", "download"),
+        ):
+            outcome = support.headroom("report", support.data_file(self.FOLDER + name))
+            self.assert_refused(outcome, 3, *fragments)
+        self.assert_refused(
+            support.headroom("report", self.write("empty.json", "")), 3, "is empty", "download it again"
+        )
+
+    def test_several_files_are_named(self):
+        path = self.scratch / "run.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for i in range(7):
+                archive.writestr(f"rank{i}.json", "{}")
+        self.assert_refused(
+            support.headroom("report", path), 3, "7 files", "rank0.json", "rank4.json and 2 more", "unpack"
+        )
+
+    def test_limits_hold_for_what_is_inside(self):
+        path = self.scratch / "bomb.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bomb.json.gz", gzip.compress(b" " * (100 << 20), 1))
+        self.assert_refused(support.headroom("report", path), 3, "--max-expansion")

@@ -81,7 +81,7 @@ NOT_YET = ("which is not read yet", 'export the PyTorch profiler\'s JSON: prof.e
 NOT_A_TRACE = (
     "is not a trace",
     "expected JSON with a list of events (as prof.export_chrome_trace(...) writes), "
-    "a Perfetto trace or an XPlane profile, plain, .gz or .zst",
+    "a Perfetto trace or an XPlane profile, plain or packed (.gz, .zst, .xz, .bz2, .zip, .tar)",
 )
 
 UNREADABLE = {  # file name: (bytes, fragments of the message)
@@ -95,7 +95,14 @@ UNREADABLE = {  # file name: (bytes, fragments of the message)
     "nothing.json.zst": (b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00", CUT),
     "broken.json.zst": (b"\x28\xb5\x2f\xfd" + b"\xff" * 40, (*CUT, "the zstd stream is damaged")),
     "text.json": (b'Traceback (most recent call last):\n  File "train.py"\n', NOT_A_TRACE),
-    "page.json": (b"<!DOCTYPE html><html><body>404 Not Found</body></html>", NOT_A_TRACE),
+    "page.json": (
+        b"<!DOCTYPE html><html><body>404 Not Found</body></html>",
+        ("is a web page", "download the file itself"),
+    ),
+    "pointer.json": (b"version https://git-lfs.github.com/spec/v1\n", ("is a Git LFS pointer", "git lfs pull")),
+    "broken.zip": (b"PK\x03\x04" + b"\xff" * 40, ("cut or damaged", "copy the file again")),
+    "nothing.zip": (b"PK\x05\x06" + bytes(18), ("an archive without a file",)),
+    "broken.json.xz": (b"\xfd7zXZ\x00" + bytes(40), ("cut or damaged", "copy the file again")),
     "number.json": (b"42", NOT_A_TRACE),
     "string.json": (b'"traceEvents"', NOT_A_TRACE),
     "null.json": (b"null", NOT_A_TRACE),
