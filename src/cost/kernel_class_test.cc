@@ -137,8 +137,52 @@ TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
            "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*)",
            "void cub::DeviceReduceByKeyKernel<cub::DispatchReduceByKey<long*>",
            "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
+           "void tensorrt_llm::kernels::rms_norm_kernel<__half>(tensorrt_llm::kernels::"
+           "AllReduceParams)",
+           "void small_reduce_kernel<float>(float*)",
+           "void at::native::indexFuncSmallReduce<float>(float*)",
+           "void at::native::(anonymous namespace)::scatter_reduce_kernel<float>(float*)",
+           "void apex_nccl_allocator_zero",
+           "moeA2ASanitizeExpertIdsKernel",
+           "MatmulAllReduceAddRmsNorm",
+           "AlltoAllAllGatherBatchMatMul",
+           "hcommon_kernel",
+           "dispatch_kernel",
        }) {
     EXPECT_NE(ShippedClassifier().Classify(name).family, WorkFamily::kCommunication) << name;
+  }
+}
+
+TEST(KernelRules, KnowCollectivesOfManyLibrariesInAnyCase) {
+  for (const char* name : {
+           // TensorRT-LLM, and PyTorch's intra-node communicator before symmetric memory.
+           "void tensorrt_llm::kernels::oneShotAllReduceKernel<float, 2, true>(tensorrt_llm::"
+           "kernels::AllReduceParams)",
+           "void tensorrt_llm::kernels::lowPrecisionTwoShotAllReduceKernel<__half, __nv_fp8_e4m3, "
+           "4>(tensorrt_llm::kernels::LowPrecisionAllReduceParams)",
+           "void tensorrt_llm::kernels::reduce_fusion::lamport_style_one_shot_all_reduce_norm_"
+           "kernel<__half, 8, true, true>(tensorrt_llm::kernels::AllReduceParams)",
+           "tensorrt_llm::kernels::moe_comm::moeA2ACombineKernel<8>(int)",
+           // FlashInfer.
+           "void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<1, float>(float*)",
+           // TransformerEngine.
+           "void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop_fp8<4, __nv_fp8_e5m2>(void*, float*)",
+           "userbuffers_fp16_sum_gpu_mc_rmsnorm",
+           "kuserbuffers_pushrecv(int, int, int*, int*, int)",
+           // CANN.
+           "hcom_alltoallv__210_3_1",
+           "hcom_send__017_0_1",
+           "HcclAllReduce",
+           "aiv_all_gather_bfloat16_t",
+           "allreduceAicpuKernel",
+           // oneCCL, rocSHMEM, PyTorch.
+           "oneccl_reduce_scatter_large_read",
+           "rocshmem::rocshmem_alltoall_kernel(int*)",
+           "void c10d::symmetric_memory::put_signal_kernel(unsigned int**, int, int)",
+           "_multimem_all_gather_kernel",
+           "ccl_ALLREDUCE_large",
+       }) {
+    EXPECT_EQ(ShippedClassifier().Classify(name).family, WorkFamily::kCommunication) << name;
   }
 }
 
