@@ -153,9 +153,14 @@ std::optional<std::int64_t> OptimizerEvery(std::span<const StepBreakdown> breakd
 }
 
 /// Why there is no verdict.
-Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as) {
+Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as,
+                   bool may_hide_gpu_work) {
   Bottleneck verdict;
-  if (report.gpu_time.empty()) {
+  if (may_hide_gpu_work) {
+    verdict.evidence = {
+        "the file has tracks that may be a GPU's and are not understood, so nothing can be said "
+        "about what the GPU waits for"};
+  } else if (report.gpu_time.empty()) {
     verdict.evidence = {fmt::format(
         "no GPU work was recorded{}, so nothing can be said about what the GPU waits for",
         report.health.cut ? " before the file was cut" : "")};
@@ -254,6 +259,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
     report.input_wait = MeasureInputWait(store, names, steps, host);
   }
   report.health = AssessHealth(store, names, steps, report.efficiency);
+  const bool may_hide_gpu_work = MayHideGpuWork(store);
 
   if (median && !rows.empty()) {
     Evidence evidence = {
@@ -285,14 +291,15 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
     report.loop = LoopHost{.step = evidence.PerStep(loop.step),
                            .data_wait = evidence.PerStep(loop.data_wait),
                            .callback = evidence.PerStep(loop.callback)};
-    // Without GPU work the host's clock is all there is; a cut file may have had some.
-    if (report.gpu_time.empty() && !report.health.cut) {
+    // Without GPU work the host's clock is all there is; a cut file may have had some, and tracks
+    // that are not understood may be some.
+    if (report.gpu_time.empty() && !report.health.cut && !may_hide_gpu_work) {
       report.bottleneck = JudgeHostOnly(evidence);
       report.findings = FindHostFindings(evidence);
       return;
     }
     // With damage this deep, the figures stand as recorded but carry no conclusion.
-    if (example.tasks > 0 && report.health.grade < 'D') {
+    if (example.tasks > 0 && report.health.grade < 'D' && !may_hide_gpu_work) {
       const Causes causes = FindCauses(evidence);
       report.causes = DescribeCauses(causes, report.breakdown->wall);
       report.bottleneck = Judge(evidence, causes);
@@ -300,7 +307,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
       return;
     }
   }
-  report.bottleneck = Abstain(report, store.metadata.recorded_as());
+  report.bottleneck = Abstain(report, store.metadata.recorded_as(), may_hide_gpu_work);
 }
 
 }  // namespace

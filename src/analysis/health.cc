@@ -43,10 +43,60 @@ bool LaunchesWork(const TraceStore& store, NameFacts& names) {
   return false;
 }
 
+/// The spans whose category is not known, on tracks that nothing shows to be a thread of the host.
+/// Profilers of new devices write their kernels so.
+struct NotUnderstood {
+  std::int64_t spans = 0, tracks = 0;
+  double share_pct = 0;  ///< Of the recorded time.
+};
+
+NotUnderstood FindNotUnderstood(const TraceStore& store) {
+  // Kineto's own span over the whole recording.
+  constexpr std::string_view kOfProfiler = "Trace";
+  const auto& events = store.host_events;
+  std::vector<bool> is_known(store.threads.rows());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventKind kind = events.kind[row];
+    if (kind != HostEventKind::kOther) is_known[events.thread[row].index()] = true;
+  }
+  std::set<ThreadId> tracks;
+  std::vector<Interval> spans;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (is_known[events.thread[row].index()] || events.duration[row].ns() <= 0 ||
+        store.Text(events.category[row]) == kOfProfiler)
+      continue;
+    tracks.insert(events.thread[row]);
+    spans.push_back({events.start[row], store.HostEnd(HostEventId(row))});
+  }
+  if (spans.empty()) return {};
+  Interval extent = spans.front();
+  const auto see = [&](TimeNs start, TimeNs end) {
+    extent = {std::min(extent.start, start), std::max(extent.end, end)};
+  };
+  for (std::size_t row = 0; row < events.rows(); ++row)
+    see(events.start[row], store.HostEnd(HostEventId(row)));
+  for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row)
+    see(store.gpu_tasks.start[row], store.TaskEnd(GpuTaskId(row)));
+  const auto count = static_cast<std::int64_t>(spans.size());
+  const DurationNs busy = IntervalSet::UnionOf(std::move(spans)).Measure();
+  return {.spans = count,
+          .tracks = static_cast<std::int64_t>(tracks.size()),
+          .share_pct = SharePct(busy, extent.length())};
+}
+
+void AddNotUnderstood(const TraceStore& store, ImportLog& log) {
+  const NotUnderstood found = FindNotUnderstood(store);
+  if (found.spans == 0) return;
+  log.Add(ImportIssue::kNotUnderstood, -1,
+          fmt::format("{} on {}, {} of the recorded time", Plural(found.spans, "span"),
+                      Plural(found.tracks, "track"), FormatPercent(found.share_pct)),
+          found.spans);
+}
+
 void AddMissingParts(const TraceStore& store, ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);
-  if (!has_gpu) log.Add(ImportIssue::kNoGpu);
+  if (!has_gpu && log.Count(ImportIssue::kNotUnderstood) == 0) log.Add(ImportIssue::kNoGpu);
   if (!has_host) log.Add(ImportIssue::kNoHost);
   if (has_gpu) {
     bool named = false;
@@ -382,6 +432,7 @@ void AddCap(const TraceStore& store, ImportLog& log) {
 Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
                     const Efficiency& efficiency) {
   ImportLog log = store.log;
+  AddNotUnderstood(store, log);
   AddMissingParts(store, log);
   AddUnjoined(store, names, steps, log);
   AddMixedRanks(store, log);
@@ -417,6 +468,17 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
                      return DocOf(a.issue).severity > DocOf(b.issue).severity;
                    });
   return health;
+}
+
+bool MayHideGpuWork(const TraceStore& store) {
+  constexpr double kNegligiblePct = 5;
+  const NotUnderstood found = FindNotUnderstood(store);
+  return found.share_pct > (store.gpu_tasks.rows() == 0 ? 0 : kNegligiblePct);
+}
+
+bool HasIssue(const Health& health, ImportIssue issue) {
+  return std::any_of(health.issues.begin(), health.issues.end(),
+                     [&](const HealthIssue& found) { return found.issue == issue; });
 }
 
 std::string DamageOf(const TraceStore& store) {

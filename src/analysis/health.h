@@ -19,6 +19,12 @@ namespace headroom {
 Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
                     const Efficiency& efficiency);
 
+bool HasIssue(const Health& health, ImportIssue issue);
+
+/// Whether tracks that are not understood may hold so much work of a GPU that no figure of it, and
+/// no absence of it, supports a conclusion.
+bool MayHideGpuWork(const TraceStore& store);
+
 /// What the file or its recording lost, by the errors of its health that take a conclusion away:
 /// each with its code, its place and its remedy, in sentences without the last full stop. Empty:
 /// nothing.

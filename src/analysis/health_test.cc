@@ -204,6 +204,51 @@ TEST(Health, LaunchesWithoutATaskAreCountedOnceThroughNestedCalls) {
   EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 1);
 }
 
+// Level Zero numbers its own calls, and sets arguments before it launches.
+TEST(Health, LaunchesInsideALaunchAreOneWhateverTheirNumbers) {
+  StoreBuilder b = SoundJob();
+  b.Call("urEnqueueKernelLaunch", kMain, 400, 20, 100);
+  b.DriverCall("zeKernelSetGroupSize", kMain, 401, 2);
+  b.DriverCall("zeCommandListAppendLaunchKernel", kMain, 405, 5, 101);
+  b.Kernel(kGemm, kStream, 430, 2, 101);
+  EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 0);
+  b.Call("urEnqueueKernelLaunch", kMain, 500, 20, 102);
+  b.DriverCall("zeCommandListAppendLaunchKernel", kMain, 505, 5, 103);
+  EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 1);
+}
+
+TEST(Health, SpansThatAreNotUnderstoodAreCountedAndNoAbsenceOfGpuWork) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Op("aten::mm", kMain, 10, 50);
+  constexpr std::int64_t kDevice = 77;
+  for (int i = 0; i < 4; ++i) b.Event(HostEventKind::kOther, "job", kDevice, 20 * i, 10);
+  b.Event(HostEventKind::kOther, "detail", kMain, 20, 10);  // Of a thread of the host.
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(CountOf(report.health, ImportIssue::kNotUnderstood), 4);
+  EXPECT_EQ(CountOf(report.health, ImportIssue::kNoGpu), 0);
+  EXPECT_EQ(report.health.grade, 'A');
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown);
+  EXPECT_TRUE(report.findings.empty());
+  const auto issue = std::find_if(
+      report.health.issues.begin(), report.health.issues.end(),
+      [](const HealthIssue& found) { return found.issue == ImportIssue::kNotUnderstood; });
+  EXPECT_NE(issue->detail.find("4 spans on 1 track, 40.0 % of the recorded time"),
+            std::string::npos)
+      << issue->detail;
+}
+
+TEST(Health, MuchThatIsNotUnderstoodBesideKnownWorkTakesTheVerdictAway) {
+  constexpr std::int64_t kDevice = 77;
+  for (const int spans : {1, 20}) {
+    StoreBuilder b = SoundJob();
+    for (int i = 0; i < spans; ++i) b.Event(HostEventKind::kOther, "job", kDevice, 10 * i, 8);
+    const TraceReport report = AnalyzeTrace(b);
+    EXPECT_EQ(CountOf(report.health, ImportIssue::kNotUnderstood), spans);
+    EXPECT_EQ(report.bottleneck.verdict == Verdict::kUnknown, spans > 1);
+  }
+}
+
 TEST(Health, StepsThatLostTheirKernelsAreCounted) {
   StoreBuilder b = SoundJob();
   b.Step(3, kMain, 300, 100);  // Launches nothing: no loss.

@@ -23,28 +23,29 @@ bool IsCut(const TraceStore& store) {
 std::vector<HostEventId> FindLaunchesWithoutTask(const TraceStore& store, NameFacts& names) {
   const auto& events = store.host_events;
   std::vector<bool> launched(events.rows());
+  // A runtime call may pass its launch on to a driver call; one of the two has the task.
+  std::vector<bool> passed_on(events.rows());
   for (const HostEventId launch : store.gpu_tasks.launch.values()) {
-    if (launch.valid()) launched[launch.index()] = true;
+    if (!launch.valid()) continue;
+    launched[launch.index()] = true;
+    const HostEventId parent = events.parent[launch.index()];
+    if (parent.valid()) passed_on[parent.index()] = true;
   }
+  const auto launches_kernel = [&](std::size_t row) {
+    return (events.kind[row] == HostEventKind::kRuntimeCall ||
+            events.kind[row] == HostEventKind::kDriverCall) &&
+           events.correlation[row] != kUnknown &&
+           names.Roles(events.name[row]).Has(HostRole::kKernelLaunch);
+  };
   const IntervalSet captures = FindGraphCaptures(store, names);
   std::vector<HostEventId> without_task;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (launched[row] || events.correlation[row] == kUnknown) continue;
-    if (events.kind[row] != HostEventKind::kRuntimeCall &&
-        events.kind[row] != HostEventKind::kDriverCall)
-      continue;
-    if (!names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) continue;
+    if (launched[row] || passed_on[row] || !launches_kernel(row)) continue;
     if (Contains(captures, events.start[row])) continue;
-    // A runtime call may pass its launch on to a driver call with the same number; one of the two
-    // has the task.
+    // A launch inside another one is the same launch and counts once.
     const HostEventId parent = events.parent[row];
-    if (parent.valid() && launched[parent.index()] &&
-        events.correlation[parent.index()] == events.correlation[row]) {
-      continue;
-    }
-    const bool passed_on =
-        row + 1 < events.rows() && events.parent[row + 1] == HostEventId(row) && launched[row + 1];
-    if (!passed_on) without_task.emplace_back(row);
+    if (parent.valid() && launches_kernel(parent.index())) continue;
+    without_task.emplace_back(row);
   }
   return without_task;
 }

@@ -22,8 +22,22 @@ constexpr CategoryText kCategories[] = {
     {"Runtime", CategoryRule::kRuntimeCall},
     {"cuda_driver", CategoryRule::kDriverCall},
     {"hip_runtime", CategoryRule::kRuntimeCall},
+    // Kineto's of other vendors: Intel, MTIA, Gaudi, Glow, what registers as PrivateUse1 (Ascend,
+    // Neuron and others), and forks of it (Moore Threads, Enflame, Cambricon).
     {"xpu_runtime", CategoryRule::kRuntimeCall},
+    {"xpu_driver", CategoryRule::kDriverCall},
     {"mtia_runtime", CategoryRule::kRuntimeCall},
+    {"mtia_ccp_events", CategoryRule::kKernel},
+    {"hpu_op", CategoryRule::kRuntimeCall},
+    {"glow_runtime", CategoryRule::kRuntimeCall},
+    {"privateuse1_runtime", CategoryRule::kRuntimeCall},
+    {"privateuse1_driver", CategoryRule::kDriverCall},
+    {"musa_runtime", CategoryRule::kRuntimeCall},
+    {"musa_driver", CategoryRule::kDriverCall},
+    {"gcu_runtime", CategoryRule::kRuntimeCall},
+    {"gcu_driver", CategoryRule::kDriverCall},
+    {"mlu_runtime", CategoryRule::kRuntimeCall},
+    {"mlu_driver", CategoryRule::kDriverCall},
     {"overhead", CategoryRule::kOverhead},
     {"gpu_user_annotation", CategoryRule::kGpuAnnotation},
     {"kernel", CategoryRule::kKernel},
@@ -53,7 +67,7 @@ struct CopyText {
   CopyKind kind;
 };
 
-/// Of names as CUDA, HIP, rocprofv3 and XLA write them.
+/// Of names as CUDA, HIP, rocprofv3, XLA and Level Zero write them.
 constexpr CopyText kCopies[] = {
     {"HtoD", CopyKind::kHostToDevice},
     {"HostToDevice", CopyKind::kHostToDevice},
@@ -69,6 +83,9 @@ constexpr CopyText kCopies[] = {
     {"D2H", CopyKind::kDeviceToHost},
     {"D2D", CopyKind::kDeviceToDevice},
     {"P2P", CopyKind::kPeer},
+    // Of Level Zero, which calls memory that it did not allocate M.
+    {"M2D", CopyKind::kHostToDevice},
+    {"D2M", CopyKind::kDeviceToHost},
 };
 
 }  // namespace

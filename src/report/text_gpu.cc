@@ -90,7 +90,7 @@ void WriteGpu(TextContext& c) {
       files.push_back(&file);
     }
   }
-  if (rows.empty()) return c.None("No GPU work was recorded.");
+  if (rows.empty()) return c.None(c.NoGpuWorkSentence());
   if (rows.size() == 1) return OneGpu(c, *rows.front());
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -166,7 +166,7 @@ void WriteIdle(TextContext& c) {
     for (const IdleRow& row : file.idle)
       entries.push_back({&row, &file, row.host_wait + row.kernel_wait + row.other});
   }
-  if (entries.empty()) return c.None("No GPU work was recorded.");
+  if (entries.empty()) return c.None(c.NoGpuWorkSentence());
   const std::size_t all = entries.size();
   if (all > c.Top()) {
     std::stable_sort(entries.begin(), entries.end(),

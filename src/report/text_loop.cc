@@ -41,7 +41,7 @@ void Answers(TextContext& c) {
       "  GPU         ",
       c.HasGpuWork() ? fmt::format("works {} of the {} step", WithShare(busy, file.breakdown->wall),
                                    FormatMs(file.breakdown->wall))
-                     : "not known: no GPU work was recorded",
+                     : fmt::format("not known: {}", c.NoGpuWork()),
       Style::kDim);
   c.page.Paragraph("  next batch  ",
                    FindTiming(file, "dataloader_next") == nullptr && file.loop->data_wait.ns() == 0

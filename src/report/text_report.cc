@@ -6,6 +6,7 @@
 #include <array>
 
 #include "analysis/format.h"
+#include "analysis/health.h"
 #include "report/text_sections.h"
 
 namespace headroom {
@@ -65,6 +66,18 @@ std::size_t TextContext::Top() const {
 bool TextContext::AnyGpuWork() const {
   return std::any_of(job.files().begin(), job.files().end(),
                      [](const TraceReport& of) { return !of.gpu_time.empty(); });
+}
+
+std::string_view TextContext::NoGpuWork() const {
+  return HasIssue(file.health, ImportIssue::kNotUnderstood)
+             ? "the file has tracks that may be a GPU's and are not understood"
+             : "no GPU work was recorded";
+}
+
+std::string TextContext::NoGpuWorkSentence() const {
+  std::string sentence = fmt::format("{}.", NoGpuWork());
+  sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
+  return sentence;
 }
 
 void TextContext::Meaning(std::string_view sentence) {

@@ -34,6 +34,10 @@ struct TextContext {
   bool HasGpuWork() const { return !file.gpu_time.empty(); }
   /// Of any rank.
   bool AnyGpuWork() const;
+  /// Why there is no GPU work, as the end of a sentence: without its full stop.
+  std::string_view NoGpuWork() const;
+  /// The same as a sentence.
+  std::string NoGpuWorkSentence() const;
 
   /// What a section means, in a sentence below its heading.
   void Meaning(std::string_view sentence);

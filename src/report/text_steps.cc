@@ -158,8 +158,8 @@ void WriteSteps(TextContext& c) {
       c.AnyGpuWork()
           ? "One step is one iteration of training. It ends where its GPU work ends."
           : fmt::format("One step is one iteration of training, as long as the host takes for "
-                        "it: no GPU work was recorded{}.",
-                        c.file.health.cut ? " before the file was cut" : ""));
+                        "it: {}{}.",
+                        c.NoGpuWork(), c.file.health.cut ? " before the file was cut" : ""));
   std::string spread = fmt::format(
       "{}, from {} to {}, mean {}", Plural(static_cast<std::int64_t>(summary.whole), "step"),
       FormatMs(*summary.min), FormatMs(*summary.max), FormatMs(*summary.mean));

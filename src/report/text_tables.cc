@@ -55,10 +55,10 @@ std::string NotRecorded(const TextContext& c, std::string_view what, ImportIssue
 }  // namespace
 
 void WriteKernels(TextContext& c) {
+  const std::string none = c.NoGpuWorkSentence();
   WriteTable<TimeRow>(
       c,
-      {"Kernels", "GPU time by kernel, copy or set. TC: whether its name says tensor cores.",
-       "No GPU work was recorded."},
+      {"Kernels", "GPU time by kernel, copy or set. TC: whether its name says tensor cores.", none},
       c.file.kernels,
       {{"kernel", Kind::kKernel, [](const TimeRow& r) { return Span{r.name}; }},
        GpuTime<TimeRow>(),
@@ -125,9 +125,9 @@ void WriteLines(TextContext& c) {
 }
 
 void WriteClasses(TextContext& c) {
+  const std::string none = c.NoGpuWorkSentence();
   const std::span<const ClassRow> shown =
-      BeginTable(c, {"Kernel classes", "GPU time by kind of work.", "No GPU work was recorded."},
-                 c.file.classes);
+      BeginTable(c, {"Kernel classes", "GPU time by kind of work.", none}, c.file.classes);
   DurationNs largest;
   for (const ClassRow& row : shown) largest = std::max(largest, row.total);
   for (const ClassRow& row : shown) {

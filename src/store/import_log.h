@@ -113,6 +113,10 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "no step annotations", "", "call prof.step() after each iteration") \
   X(kNoGpu, "no-gpu", kInfo, "no GPU work was recorded", "all GPU figures", \
     "ProfilerActivity.CUDA, or `headroom record` where there is a GPU") \
+  X(kNotUnderstood, "not-understood", kInfo, \
+    "spans of categories that are not known, on tracks of no thread of the host; they may be work of a device, and count as " \
+    "nothing", \
+    "GPU time of those tracks", "") \
   X(kNoHost, "no-host", kInfo, "no host events were recorded", "idle causes,operators,layers,data wait", \
     "ProfilerActivity.CPU") \
   X(kNoLaunches, "no-launches", kInfo, "the profiler records no launches of this device's work", "idle causes", "") \

@@ -1,6 +1,8 @@
 """Small inputs whose names, categories and counters were taken for something else. Each has its right value, known from the
 raw events (case.md beside the input says how)."""
 
+import json
+
 from integration import support
 
 
@@ -28,3 +30,53 @@ class CollectivesByName(support.ProgramTest):
             ),
             ["ampere_sgemm_128x64_tn", "void apex_nccl_allocator_zero", "void at::native::nccl_like_elementwise"],
         )
+
+
+class OtherVendors(support.ProgramTest):
+    FOLDER = "cases/14-xpu-kernels-lost/"
+
+    def codes(self, report):
+        return {issue["code"]: issue["count"] for issue in report["health"]["issues"]}
+
+    def renamed(self, **names):
+        text = support.data_file(self.FOLDER + "xpu_no_kernels.json").read_text()
+        for old, new in names.items():
+            text = text.replace(f'"{old}"', f'"{new}"')
+        return self.write("renamed.json", text)
+
+    def test_lost_kernels(self):
+        for launch, sync, category in (
+            ("urEnqueueKernelLaunchWithArgsExp", "urQueueFinish", "xpu_runtime"),
+            ("zeCommandListAppendLaunchKernel", "zeCommandQueueSynchronize", "xpu_driver"),
+            ("aclrtLaunchKernelWithConfig", "aclrtSynchronizeStream", "privateuse1_runtime"),
+            ("cuLaunchKernelEx", "cudaStreamSynchronize", "privateuse1_driver"),
+            ("musaLaunchKernel", "musaStreamSynchronize", "mtia_runtime"),
+        ):
+            with self.subTest(launch):
+                path = self.renamed(urEnqueueKernelLaunchWithArgsExp=launch, urQueueFinish=sync, xpu_runtime=category)
+                report = self.report(path)
+                self.assertEqual(self.codes(report)["launch-without-task"], 100)
+                self.assertEqual(report["health"]["grade"], "D")
+                self.assertEqual(report["bottleneck"]["verdict"], "unknown")
+                self.assertEqual(report["findings"], [])
+
+    def test_complete(self):
+        report = self.report(support.data_file(self.FOLDER + "xpu_complete.json"))
+        self.assertNotIn("launch-without-task", self.codes(report))
+        self.assertEqual(report["bottleneck"]["verdict"], "gpu-compute")
+
+    def test_kernels_of_an_unknown_category(self):
+        """100 kernels of 400 us on two tracks: 40 of 20.4 ms."""
+        trace = json.loads(support.data_file(self.FOLDER + "xpu_complete.json").read_text())
+        for event in trace["traceEvents"]:
+            if event["cat"] == "kernel":
+                event["cat"] = "npu_task"
+        path = self.write("unknown.json", json.dumps(trace))
+        report = self.report(path)
+        codes = self.codes(report)
+        self.assertEqual(codes["not-understood"], 100)
+        self.assertNotIn("no-gpu", codes)
+        self.assertEqual((report["bottleneck"]["verdict"], report["findings"]), ("unknown", []))
+        text = support.headroom("report", path).text
+        self.assertNotIn("o GPU work was recorded", text)
+        self.assertIn("not understood", text)
