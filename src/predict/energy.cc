@@ -91,6 +91,25 @@ std::optional<double> MeanPower(const Samples& samples) {
   return area / static_cast<double>(samples.back().first - samples.front().first);
 }
 
+bool Spans(const Samples& samples) {
+  return samples.size() >= 2 && samples.back().first > samples.front().first;
+}
+
+/// Whether a counter of joules stood still while the GPU drew power: drivers without the counter
+/// report a constant. A GPU that runs kernels draws power.
+///
+/// @param watts          the mean power that the counter says
+/// @param power_samples  of the same GPU over the same time; may be empty
+bool StoodStill(double watts, const Samples& power_samples) {
+  constexpr double kLeastOfLowestSample = 0.5;
+  if (watts <= 0) return true;
+  if (!Spans(power_samples)) return false;
+  const auto lowest =
+      std::min_element(power_samples.begin(), power_samples.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return watts < kLeastOfLowestSample * lowest->second;
+}
+
 }  // namespace
 
 std::string_view Name(EnergySource source) {
@@ -177,6 +196,11 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
     double error;
   };
   const std::set<std::string, std::less<>> working = NamesOfWorkingGpus(store, span);
+  const std::map<std::string_view, Samples> power_samples = SamplesOf(store, "gpu_power_w");
+  const auto power_of = [&](std::string_view gpu) {
+    const auto found = power_samples.find(gpu);
+    return found == power_samples.end() ? Samples() : Within(found->second, span);
+  };
   for (const Way& way : {Way{"gpu_energy_j", EnergySource::kCounter, PowerOfCounter, kCounterError},
                          Way{"gpu_power_w", EnergySource::kPower, MeanPower, kPowerError}}) {
     std::map<std::string_view, Samples> samples = SamplesOf(store, way.counter);
@@ -188,8 +212,8 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
     std::optional<double> power = 0;
     for (const auto& [gpu, all] : samples) {
       const Samples within = Within(all, span);
-      const bool enough = within.size() >= 2 && within.back().first > within.front().first;
-      const std::optional<double> of_gpu = enough ? way.power(within) : std::nullopt;
+      std::optional<double> of_gpu = Spans(within) ? way.power(within) : std::nullopt;
+      if (of_gpu && StoodStill(*of_gpu, power_of(gpu))) of_gpu.reset();
       power = power && of_gpu ? std::optional(*power + *of_gpu) : std::nullopt;
     }
     if (power) {

@@ -80,7 +80,8 @@ StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, doubl
 std::int64_t WorkingGpus(const TraceStore& store, std::span<const Interval> steps);
 
 /// From the samples of `headroom record` over the recorded steps, of the GPUs that run kernels in
-/// them; nullopt: of one of these fewer than two samples, or a counter that was reset.
+/// them; nullopt: of one of these fewer than two samples, or a counter that was reset. A counter
+/// that stood still while the GPU worked counts as not sampled: power samples take its place.
 ///
 /// @param steps  from the begin to the end of each
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps);

@@ -119,6 +119,32 @@ TEST(Energy, PowerIsIntegratedOverItsSamples) {
   EXPECT_NEAR(energy->joules, 250, kTolerance);
 }
 
+TEST(Energy, ACounterThatStoodStillGivesWayToSamplesOfPower) {
+  for (const double end :
+       {7000.0, 7020.0}) {  // Joules: never moved, moved a twentieth of the time.
+    StoreBuilder b;
+    b.Kernel("k", 7, 0, 2'000'000).Device(1);
+    for (int i = 0; i <= 4; ++i) {
+      b.Counter("gpu_energy_j", "GPU 1", "J", i * 500'000, i == 0 ? 7000 : end);
+      b.Counter("gpu_power_w", "GPU 1", "W", i * 500'000, 200);
+      b.Counter("gpu_power_w", "GPU 0", "W", i * 500'000, 90);
+    }
+    const std::optional<StepEnergy> energy = MeasuredEnergy(*b.Build(), TwoSteps());
+    ASSERT_TRUE(energy.has_value());
+    EXPECT_EQ(energy->source, EnergySource::kPower) << end;
+    EXPECT_NEAR(energy->joules, 200, kTolerance) << end;
+  }
+}
+
+TEST(Energy, AGpuThatWorksNeverTakesNothing) {
+  StoreBuilder b;
+  for (const char* name : {"gpu_energy_j", "gpu_power_w"}) {
+    b.Counter(name, "GPU 0", "?", 0, 0);
+    b.Counter(name, "GPU 0", "?", 2'000'000, 0);
+  }
+  EXPECT_FALSE(MeasuredEnergy(*b.Build(), TwoSteps()).has_value());
+}
+
 TEST(Energy, WhatTheModelIsOffByIsCarriedOverWithinBounds) {
   const DeviceSpec& t4 = *RatesOfGpu("T4").device;  // 70 W.
   const StepEnergy modelled = {

@@ -80,3 +80,15 @@ class OtherVendors(support.ProgramTest):
         text = support.headroom("report", path).text
         self.assertNotIn("o GPU work was recorded", text)
         self.assertIn("not understood", text)
+
+
+class Energy(support.ProgramTest):
+    FOLDER = "cases/20-energy-counter-zero/"
+
+    def test_from_power_where_the_counter_stood_still(self):
+        for name, source in (("energy_ok.json.gz", "counter"), ("energy_zero.json.gz", "power")):
+            with self.subTest(name):
+                path = support.data_file(self.FOLDER + name)
+                answer = support.headroom("predict", path, "--gpu", "A100-SXM4-80GB", "--json").json()
+                self.assertEqual(answer["baseline"]["energy_source"], source)
+                self.assertAlmostEqual(answer["baseline"]["energy_joules"], 250 * 0.0542, delta=0.05)
