@@ -23,6 +23,13 @@ struct OperatorRange {
 };
 std::optional<OperatorRange> ParseOperatorRange(std::string_view name);
 
+/// Whether PyTorch itself names a range like this. All others without a category are operators or
+/// the user's ranges, which nothing tells apart.
+inline bool IsRangeOfPyTorch(std::string_view name) {
+  return name.starts_with("ProfilerStep#") || name.starts_with("Optimizer.") ||
+         name.starts_with("enumerate(DataLoader)#");
+}
+
 /// Words for a step, best first: who writes both steps and batches means the steps.
 enum class StepWord : std::uint8_t { kStep, kIteration, kBatch };
 inline constexpr int kStepWords = 3;

@@ -1,6 +1,7 @@
 """Small inputs whose names, categories and counters were taken for something else. Each has its right value, known from the
 raw events (case.md beside the input says how)."""
 
+import gzip
 import json
 
 from integration import support
@@ -92,3 +93,22 @@ class Energy(support.ProgramTest):
                 answer = support.headroom("predict", path, "--gpu", "A100-SXM4-80GB", "--json").json()
                 self.assertEqual(answer["baseline"]["energy_source"], source)
                 self.assertAlmostEqual(answer["baseline"]["energy_joules"], 250 * 0.0542, delta=0.05)
+
+
+class OldCategories(support.ProgramTest):
+    """PyTorch 1.8 gives ranges the category Operator."""
+
+    def test_optimizer_steps(self):
+        for workers in (0, 4):
+            path = support.data_file(f"wild/kineto__resnet50_workers_{workers}.pt.trace.json.gz")
+            with self.subTest(workers):
+                ranges = [
+                    event
+                    for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+                    if event.get("name") == "Optimizer.step#SGD.step" and event["cat"] == "Operator"
+                ]
+                self.assertEqual(len(ranges), 6)
+                answer = support.headroom("whatif", path, "fused-optimizer", "--json")
+                self.assertNotIn("no optimizer step was recorded", answer.text + answer.message)
+                sql = "select count(*) from host_events where name like 'Optimizer.step#%' and kind = 'annotation'"
+                self.assertEqual(query(path, sql), ["6"])

@@ -611,16 +611,33 @@ class SlowReader {
   }
 
   static std::string HostKind(const Json& event) {
-    static const std::map<std::string, int> kinds = {
-        {"python_function", 0},    {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
-        {"operator", 2},           {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
-        {"xpu_runtime", 3},        {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
-        {"gpu_user_annotation", 6}};
-    if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") {
-      static const std::regex range(R"((ProfilerStep#|Optimizer\.|enumerate\(DataLoader\)#)[^]*)");
-      return kHostKinds[std::regex_match(Text(event, "name"), range) ? 1 : 2];
-    }
+    static const std::map<std::string, int> kinds = {{"python_function", 0},
+                                                     {"user_annotation", 1},
+                                                     {"cpu_op", 2},
+                                                     {"Operator", 2},
+                                                     {"operator", 2},
+                                                     {"cuda_runtime", 3},
+                                                     {"Runtime", 3},
+                                                     {"hip_runtime", 3},
+                                                     {"xpu_runtime", 3},
+                                                     {"mtia_runtime", 3},
+                                                     {"cuda_driver", 4},
+                                                     {"overhead", 5},
+                                                     {"gpu_user_annotation", 6},
+                                                     {"privateuse1_runtime", 3},
+                                                     {"privateuse1_driver", 4},
+                                                     {"xpu_driver", 4},
+                                                     {"hpu_op", 3}};
     const auto kind = kinds.find(Text(event, "cat"));
+    const bool has_no_category = event.Find("cat") == nullptr && Pid(event) == "CPU functions";
+    if (has_no_category || (kind != kinds.end() && kind->second == 2)) {
+      const std::string name = Text(event, "name");
+      const auto begins = [&](std::string_view with) { return name.starts_with(with); };
+      return kHostKinds[begins("ProfilerStep#") || begins("Optimizer.") ||
+                                begins("enumerate(DataLoader)#")
+                            ? 1
+                            : 2];
+    }
     return kHostKinds[kind == kinds.end() ? 7 : kind->second];
   }
 
@@ -633,6 +650,10 @@ class SlowReader {
     const std::map<std::string, int> tasks = {{"kernel", 0}, {"Kernel", 0},     {"gpu_memcpy", 1},
                                               {"Memcpy", 1}, {"gpu_memset", 2}, {"Memset", 2}};
     const std::int64_t duration = DurationOf(event);
+    const std::map<std::string, int> tasks = {
+        {"kernel", 0},     {"Kernel", 0}, {"gpu_memcpy", 1},     {"Memcpy", 1},
+        {"gpu_memset", 2}, {"Memset", 2}, {"mtia_ccp_events", 0}};
+    const std::int64_t duration = DurationOf(event, tasks.contains(category));
     if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
     if (category == "cuda_sync") return AddSync(event, start, duration);
 

@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "ingest/json_escapes.h"
 #include "ingest/json_members.h"
+#include "ingest/range_names.h"
 #include "ingest/rocm_kernels.h"
 #include "store/args_text.h"
 
@@ -56,13 +57,6 @@ bool IsUnixNanoseconds(std::string_view text) {
   return ParseInteger(text, count) && count >= kYear2001 && count < kYear2096;
 }
 
-/// Whether PyTorch itself names a range like this; all others are operators or the user's ranges,
-/// which a trace without categories does not tell apart.
-bool IsFrameworkRange(std::string_view name) {
-  return name.starts_with("ProfilerStep#") || name.starts_with("Optimizer.") ||
-         name.starts_with("enumerate(DataLoader)#");
-}
-
 /// Three integers as "[8, 16, 5]"; unknown where it is anything else.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
@@ -98,6 +92,12 @@ SyncKind SyncKindOf(std::string_view name) {
   if (name == "Stream Sync") return SyncKind::kStream;
   if (name == "Event Sync") return SyncKind::kEvent;
   return name == "Stream Wait Event" ? SyncKind::kStreamWaitEvent : SyncKind::kOther;
+}
+
+/// What a span of the host is. PyTorch before 1.12 gives its ranges the category of operators.
+HostEventKind KindOf(const RawEvent& event, CategoryRule rule) {
+  const bool is_range = rule == CategoryRule::kOperator && IsRangeOfPyTorch(event.name.text);
+  return is_range ? HostEventKind::kAnnotation : HostKindOf(rule);
 }
 
 }  // namespace
@@ -345,7 +345,7 @@ StringId RowBuilder::CategoryOf(const RawEvent& event) {
   if (event.category.present()) return ids_.Intern(event.category);
   // PyTorch without Kineto writes none: it gets what Kineto would, so that copies say it.
   if (event.process.text == kProcessWithoutKineto)
-    return ids_.strings.Intern(IsFrameworkRange(event.name.text) ? "user_annotation" : "cpu_op");
+    return ids_.strings.Intern(IsRangeOfPyTorch(event.name.text) ? "user_annotation" : "cpu_op");
   return StringId(0u);
 }
 
@@ -378,7 +378,7 @@ void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rul
   rows.name.push_back(NameOf(event, offset));
   rows.category.push_back(category);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
-  rows.kind.push_back(HostKindOf(rule));
+  rows.kind.push_back(KindOf(event, rule));
   ArgReader args(event);
   rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
   rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
@@ -489,7 +489,7 @@ void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
                          .time = time,
                          .name = begins ? NameOf(event, offset) : ids_.Intern(event.name),
                          .category = category,
-                         .kind = HostKindOf(ids_.RuleOf(category)),
+                         .kind = KindOf(event, ids_.RuleOf(category)),
                          .thread = ids_.ThreadOf(event.process, event.thread),
                          .args = RestOfArgs(event, 0, offset),
                          .offset = offset};
