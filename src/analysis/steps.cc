@@ -378,13 +378,23 @@ struct WorkEnds {
   std::vector<TimeNs> of_step;
 };
 
+/// By stream, whether any of its tasks is joined to its launch.
+std::vector<bool> StreamsWithLaunches(const TraceStore& store) {
+  std::vector<bool> has_launches(store.streams.rows());
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    if (store.gpu_tasks.launch[i].valid()) has_launches[store.gpu_tasks.stream[i].index()] = true;
+  }
+  return has_launches;
+}
+
 /// Gives every task to the step in which it was launched; in which it began, where steps are of the
-/// GPU's time.
+/// GPU's time or no launch of its stream was recorded.
 WorkEnds AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
   const bool any_launch = !on_gpu && HasLaunches(store);
   WorkEnds ends;
   ends.of_step.assign(out.hosts.size(), TimeNs(INT64_MIN));
+  const std::vector<bool> has_launches = StreamsWithLaunches(store);
   auto misplaced = out.misplaced.begin();
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId launch = tasks.launch[i];
@@ -393,8 +403,10 @@ WorkEnds AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
       continue;
     }
     if (out.hosts.empty() || !IsWorkOf(store, out.process, GpuTaskId(i))) continue;
-    if (any_launch && !launch.valid() && !out.before_recording[i]) continue;
-    const bool before_recording = any_launch && !launch.valid();
+    if (any_launch && !launch.valid() && !out.before_recording[i] &&
+        has_launches[tasks.stream[i].index()])
+      continue;
+    const bool before_recording = any_launch && !launch.valid() && out.before_recording[i];
     const TimeNs when =
         any_launch && launch.valid() ? store.host_events.start[launch.index()] : tasks.start[i];
     if (before_recording || when < out.hosts.front().start) {

@@ -83,6 +83,23 @@ class OtherVendors(support.ProgramTest):
         self.assertIn("not understood", text)
 
 
+class Ascend(support.ProgramTest):
+    """NPU busy 14.0 of 20 ms a step, then 4.0 ms of exposed all-reduce."""
+
+    def test_trace_view(self):
+        report = self.report(support.data_file("cases/15-ascend-trace-view/trace_view.json"))
+        self.assertEqual((report["steps"]["count"], report["steps"]["source"]), (4, "annotation"))
+        (gpu,) = report["gpu_time"]
+        self.assertAlmostEqual(gpu["busy_ms"], 4 * 18.0, places=6)
+        self.assertAlmostEqual(gpu["communication_ms"], 4 * 4.0, places=6)
+        self.assertAlmostEqual(gpu["exposed_communication_ms"], 4 * 4.0, places=6)
+        self.assertAlmostEqual(report["step_breakdown"]["gpu"]["communication_ms"], 4.0, places=3)
+        self.assertAlmostEqual(
+            sum(report["step_breakdown"]["gpu"][part] for part in ("forward_ms", "other_ms")), 14.0, places=3
+        )
+        self.assertNotIn("unmarked-time", [finding["id"] for finding in report["findings"]])
+
+
 class Energy(support.ProgramTest):
     FOLDER = "cases/20-energy-counter-zero/"
 

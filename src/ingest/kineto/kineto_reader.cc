@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "ingest/kineto/ascend_tracks.h"
 #include "ingest/kineto/event_scanner.h"
 #include "ingest/kineto/finish.h"
 #include "ingest/kineto/half_spans.h"
@@ -658,6 +659,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   // A copy says what its events are.
   const bool is_xla = store.metadata.copied_from.empty() && SettleXlaTracks(store);
   if (is_xla) store.metadata.format = kXlaJsonFormat;
+  if (!is_xla && store.metadata.copied_from.empty()) SettleAscendTracks(store);
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   CountOutOfOrder(store);
   SettleTimeUnit(reading.late(), store);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
@@ -54,6 +55,12 @@ const HostKindCase kHostKinds[] = {
     {"Runtime", HostEventKind::kRuntimeCall},
     {"hip_runtime", HostEventKind::kRuntimeCall},
     {"xpu_runtime", HostEventKind::kRuntimeCall},
+    {"xpu_driver", HostEventKind::kDriverCall},
+    {"mtia_runtime", HostEventKind::kRuntimeCall},
+    {"hpu_op", HostEventKind::kRuntimeCall},
+    {"privateuse1_runtime", HostEventKind::kRuntimeCall},
+    {"privateuse1_driver", HostEventKind::kDriverCall},
+    {"mlu_runtime", HostEventKind::kRuntimeCall},
     {"cuda_driver", HostEventKind::kDriverCall},
     {"overhead", HostEventKind::kOverhead},
     {"gpu_user_annotation", HostEventKind::kGpuAnnotation},
@@ -74,6 +81,74 @@ TEST(KinetoReaderTest, CategoriesOfHostEvents) {
   }
 }
 
+// PyTorch 1.8 has one category for both.
+TEST(KinetoReaderTest, RangesOfPyTorchAmongOperatorsAreAnnotations) {
+  for (const auto& [name, kind] :
+       {std::pair("Optimizer.step#Adam.step", HostEventKind::kAnnotation),
+        std::pair("ProfilerStep#4", HostEventKind::kAnnotation),
+        std::pair("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                  HostEventKind::kAnnotation),
+        std::pair("aten::mul_", HostEventKind::kOperator),
+        std::pair("Optimizer", HostEventKind::kOperator)}) {
+    for (const char* category : {"Operator", "cpu_op"}) {
+      const auto store = Read(OfProfiler(Span(category, name, R"("pid":1,"tid":2)", "")));
+      EXPECT_EQ(store->host_events.kind[0], kind) << name;
+      EXPECT_EQ(store->Text(store->host_events.category[0]), category);
+    }
+  }
+}
+
+/// An event without a category, of `us` microseconds.
+std::string Plain(const std::string& name, int process, int thread, int start, int us,
+                  const std::string& args) {
+  return fmt::format(
+      R"({{"ph":"X","name":"{}","pid":{},"tid":{},"ts":"17600000000{:05}.250","dur":{},"args":{{{}}}}},)",
+      name, process, thread, start, us, args);
+}
+
+std::string Named(const std::string& what, int process, int thread, const std::string& name) {
+  return fmt::format(R"({{"ph":"M","name":"{}_name","pid":{},"tid":{},"args":{{"name":"{}"}}}},)",
+                     what, process, thread, name);
+}
+
+TEST(KinetoReaderTest, TracksOfAscendsProfiler) {
+  const auto store =
+      Read("[" + Named("process", 320, 0, "Python") + Named("process", 321, 0, "CANN") +
+           Named("process", 322, 0, "Ascend Hardware") + Named("process", 323, 0, "Communication") +
+           Named("process", 324, 0, "Overlap Analysis") + Named("thread", 322, 5, "Stream 35") +
+           Named("thread", 323, 0, "Group 0 Communication") + Named("thread", 323, 1, "Plane 0") +
+           Plain("ProfilerStep#1", 320, 10, 0, 900, "") + Plain("aten::mm", 320, 10, 10, 80, "") +
+           Plain("train.py(3): main", 320, 10, 5, 800, "") +
+           Plain("Node@launch", 321, 10, 20, 30, R"("connection_id": 7)") +
+           Plain("MatMulV2", 322, 5, 100, 200, R"("Task Type": "AI_CORE", "connection_id": 7)") +
+           Plain("EVENT_WAIT", 322, 5, 300, 50, R"("Task Type": "EVENT_WAIT")") +
+           Plain("MEMCPY_ASYNC", 322, 5, 360, 10, R"("Task Type": "MEMCPY_ASYNC")") +
+           Plain("hcom_allReduce__045_0_1", 323, 0, 400, 100, R"("connection_id": 9)") +
+           Plain("Reduce_Inline", 323, 1, 420, 10, "") +
+           R"({"ph":"X","name":"Computing","pid":324,"tid":0,"ts":1760000000000100,"dur":200}])");
+  const auto& tasks = store->gpu_tasks;
+  ASSERT_EQ(tasks.rows(), 3u);
+  EXPECT_EQ(store->Text(tasks.name[0]), "MatMulV2");
+  EXPECT_EQ(store->Text(tasks.name[2]), "hcom_allReduce__045_0_1");
+  EXPECT_EQ(tasks.kind[1], GpuTaskKind::kMemcpy);
+  EXPECT_EQ(tasks.start[0].ns(), 1'760'000'000'000'100'250);
+  EXPECT_EQ(store->streams.number[tasks.stream[0].index()], 35);
+  EXPECT_NE(tasks.stream[0], tasks.stream[2]);
+  ASSERT_TRUE(tasks.launch[0].valid());
+  const HostEventId launch = tasks.launch[0];
+  EXPECT_EQ(store->Text(store->host_events.name[launch.index()]), "Node@launch");
+  const HostEventId op = store->host_events.parent[launch.index()];
+  ASSERT_TRUE(op.valid()) << "calls nest in the operators of their thread";
+  EXPECT_EQ(store->Text(store->host_events.name[op.index()]), "aten::mm");
+  std::map<HostEventKind, int> kinds;
+  for (const HostEventKind kind : store->host_events.kind.values()) ++kinds[kind];
+  EXPECT_EQ(kinds, (std::map<HostEventKind, int>{{HostEventKind::kAnnotation, 1},
+                                                 {HostEventKind::kPythonFrame, 1},
+                                                 {HostEventKind::kOperator, 1},
+                                                 {HostEventKind::kRuntimeCall, 1},
+                                                 {HostEventKind::kGpuAnnotation, 3}}));
+}
+
 struct TaskKindCase {
   const char* category;
   const char* name;
@@ -84,6 +159,10 @@ struct TaskKindCase {
 const TaskKindCase kTaskKinds[] = {
     {"kernel", "gemm", GpuTaskKind::kKernel, CopyKind::kNotACopy},
     {"Kernel", "gemm", GpuTaskKind::kKernel, CopyKind::kNotACopy},
+    {"mtia_ccp_events", "job", GpuTaskKind::kKernel, CopyKind::kNotACopy},
+    {"gpu_memcpy", "Memcpy M2D (MEMORY(Unknown) -> DEVICE)", GpuTaskKind::kMemcpy,
+     CopyKind::kHostToDevice},
+    {"gpu_memcpy", "Memcpy D2M", GpuTaskKind::kMemcpy, CopyKind::kDeviceToHost},
     {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", GpuTaskKind::kMemcpy, CopyKind::kHostToDevice},
     {"gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", GpuTaskKind::kMemcpy, CopyKind::kDeviceToHost},
     {"Memcpy", "Memcpy DtoD (Device -> Device)", GpuTaskKind::kMemcpy, CopyKind::kDeviceToDevice},
