@@ -260,12 +260,25 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   if (!was.ok()) return was.status();
   const Result<nlohmann::json> is = ReportOf(*after.value(), knowledge);
   if (!is.ok()) return is.status();
+  const std::vector<Needed> decisive = redactor.decisive();  // Before texts of the report are read.
   if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
     if (const auto& needed = redactor.needed()) {
       return failed(fmt::format(
           "the report says something else at {}: '{}' was asked for and is part of '{}', by which "
           "the analyses know what the event is; leave that --word or --pattern out, or narrow it",
           *place, Printable(needed->part), Printable(needed->text)));
+    }
+    if (!decisive.empty()) {
+      std::string words, keeps;
+      for (const Needed& one : decisive) {
+        words += fmt::format("{}'{}' of '{}'", words.empty() ? "" : ", ", Printable(one.part),
+                             Printable(one.text));
+        keeps += fmt::format(" --keep {}", Printable(one.part));
+      }
+      return failed(
+          fmt::format("the report says something else at {}: it depends on {}. If the name is "
+                      "public, add{}",
+                      *place, words, keeps));
     }
     return failed(fmt::format(
         "the report says something else at {}; {}", *place,

@@ -18,6 +18,8 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
+// As much as the rules of kernels read; what is judged takes no longer for longer texts.
+constexpr std::size_t kLongestName = 4096;
 
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsSlash(char c) { return c == '/' || c == '\\'; }
@@ -687,8 +689,6 @@ bool TextRedactor::IsOfFrameworks(std::string_view text, NameRole role) const {
 
 void TextRedactor::Spare(std::string_view text, NameRole role,
                          std::vector<AskedTexts::Span>& asked) {
-  // As much as the rules of kernels read; what is judged takes no longer for longer texts.
-  constexpr std::size_t kLongestName = 4096;
   const std::string_view name = text.substr(0, kLongestName);
   const bool of_frameworks = IsOfFrameworks(text, role);
   std::vector<bool> goes;
@@ -735,9 +735,38 @@ void TextRedactor::Spare(std::string_view text, NameRole role,
   asked = std::move(gone);
 }
 
+void TextRedactor::NoteDecisive(std::string_view text, std::string_view now, NameRole role) {
+  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMostJudged = 4096;  // A hostile file has more, and each takes time.
+  if (decisive_.size() == kMost || parts_judged_ > kMostJudged || !options_.mean_the_same ||
+      now == text)
+    return;
+  const std::string_view name = text.substr(0, kLongestName);
+  if (options_.mean_the_same(name, now.substr(0, kLongestName), role)) return;
+  ForEachWord(name, [&](std::size_t begin, std::size_t end) {
+    const std::string_view word = name.substr(begin, end - begin);
+    if (!std::all_of(word.begin(), word.end(), IsAscii)) return;
+    ForEachPart(word, [&](std::size_t first, std::size_t last) {
+      const std::string_view part = word.substr(first, last - first);
+      const bool is_noted = std::any_of(decisive_.begin(), decisive_.end(),
+                                        [&](const Needed& noted) { return noted.part == part; });
+      if (decisive_.size() == kMost || is_noted || Stays(part)) return;
+      if (++parts_judged_ > kMostJudged) return;
+      std::string without(name.substr(0, begin + first));
+      without.append("word").append(name.substr(begin + last));
+      if (!options_.mean_the_same(name, without, role))
+        decisive_.push_back({std::string(part), std::string(text)});
+    });
+  });
+}
+
 std::string TextRedactor::Text(std::string_view text, NameRole role) {
   std::vector<AskedTexts::Span> asked = options_.asked.SpansOf(text);
-  if (asked.empty()) return Reading(*this, text, role, {}).All();
+  if (asked.empty()) {
+    std::string now = Reading(*this, text, role, {}).All();
+    NoteDecisive(text, now, role);
+    return now;
+  }
   const std::size_t all = asked.size();
   Spare(text, role, asked);
   const bool spares = asked.size() < all;

@@ -93,6 +93,9 @@ class TextRedactor {
   bool HasSpared(std::string_view text) const { return spared_.contains(std::string(text)); }
   /// The first text that means something else to the analyses without what was asked for in it.
   const std::optional<Needed>& needed() const { return needed_; }
+  /// Parts that were replaced because they are not public, and by which the analyses know what
+  /// their texts are: the first few.
+  const std::vector<Needed>& decisive() const { return decisive_; }
 
   /// Of a text that hides, encoded, what was removed elsewhere. Of an argument some may be replaced
   /// already.
@@ -129,6 +132,9 @@ class TextRedactor {
   std::string AskedToken(std::string_view original, bool is_word);
   /// Takes out of `asked` what stays in a text.
   void Spare(std::string_view text, NameRole role, std::vector<AskedTexts::Span>& asked);
+  /// Keeps in mind what of a text decides its meaning, where `now`, which replaces it, means
+  /// something else.
+  void NoteDecisive(std::string_view text, std::string_view now, NameRole role);
   /// Whether it is the name of what a framework or a vendor's library calls so.
   bool IsOfFrameworks(std::string_view text, NameRole role) const;
   void Words(std::string_view text, NameRole role, std::string& out);
@@ -158,6 +164,8 @@ class TextRedactor {
   std::unordered_set<std::string> tokens_;
   std::unordered_set<std::string> spared_;  ///< Texts of the copy in which some word is spared.
   std::optional<Needed> needed_;
+  std::vector<Needed> decisive_;
+  std::size_t parts_judged_ = 0;  ///< To find those.
   std::size_t longest_token_ = 0;
 };
 

@@ -224,6 +224,24 @@ TEST_F(TextRedactorTest, OfWordsThatAreAskedForOnlyThoseThatAreNeededStay) {
   EXPECT_EQ(asked.Text("aten::bluebird_max", NameRole::kOperator), "aten::namea_worda");
 }
 
+TEST_F(TextRedactorTest, PrivateWordsThatDecideWhatAKernelIsAreNoted) {
+  TextRedactor redactor(names_, {.mean_the_same = MeanTheSame});
+  EXPECT_EQ(redactor.Text("bluebird_kernel", NameRole::kKernel), "namea_kernel");
+  EXPECT_TRUE(redactor.decisive().empty());
+  redactor.Text("void bluebird_quickgemm<float>", NameRole::kKernel);
+  redactor.Text("void bluebird_quickgemm<int>", NameRole::kKernel);
+  ASSERT_EQ(redactor.decisive().size(), 1U);
+  EXPECT_EQ(redactor.decisive()[0].part, "quickgemm");
+  EXPECT_EQ(redactor.decisive()[0].text, "void bluebird_quickgemm<float>");
+}
+
+TEST_F(TextRedactorTest, RoutinesOfBlasArePublic) {
+  for (const char* const kernel :
+       {"volta_cgemm_32x32_tn", "ampere_zgemm_64x64_nt", "maxwell_scgemm_128x64", "turing_zherk",
+        "void gemv2T_kernel_val<int, double2>", "hopper_dtrsm_left"})
+    EXPECT_EQ(redactor_.Text(kernel, NameRole::kKernel), kernel);
+}
+
 TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
   EXPECT_EQ(
       redactor_.Arguments(R"("Input Dims": [[8, 384], []], "token": "hf_x", "Rank": 3)", false),

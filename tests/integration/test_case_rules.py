@@ -7,6 +7,19 @@ import json
 from integration import support
 
 
+def kernel(name, start, duration, stream=7):
+    return {
+        "ph": "X",
+        "cat": "kernel",
+        "name": name,
+        "pid": 0,
+        "tid": stream,
+        "ts": start,
+        "dur": duration,
+        "args": {"device": 0, "stream": stream},
+    }
+
+
 def query(path, sql):
     return support.headroom("query", path, sql, "--csv").text.splitlines()[1:]
 
@@ -110,6 +123,33 @@ class Energy(support.ProgramTest):
                 answer = support.headroom("predict", path, "--gpu", "A100-SXM4-80GB", "--json").json()
                 self.assertEqual(answer["baseline"]["energy_source"], source)
                 self.assertAlmostEqual(answer["baseline"]["energy_joules"], 250 * 0.0542, delta=0.05)
+
+
+class Redacted(support.ProgramTest):
+    def kernels(self, names):
+        events = [kernel(name, 100 * i, 50) for i, name in enumerate(names)]
+        return self.write("kernels.json", json.dumps({"traceEvents": events, "schemaVersion": 1}))
+
+    def test_complex_products(self):
+        path = support.data_file("cases/04-redact-cgemm/cgemm.json")
+        copy = self.scratch / "copy.json"
+        self.assertEqual(support.headroom("redact", path, "-o", copy).code, 0)
+        self.assertIn("cgemm", copy.read_text())
+
+    def test_routines_of_blas_stay(self):
+        names = ["volta_zgemm_64x64_nt", "maxwell_gcgemm_64x32_nt", "ampere_dsymm_128x64", "magma_zherk_kernel"]
+        copy = self.scratch / "copy.json"
+        self.assertEqual(support.headroom("redact", self.kernels(names), "-o", copy).code, 0)
+        for name in names:
+            self.assertIn(name, copy.read_text())
+
+    def test_the_message_names_the_word(self):
+        path = self.kernels(["bluebirdgemm_kernel"] * 10)
+        copy = self.scratch / "copy.json"
+        refused = support.headroom("redact", path, "-o", copy)
+        self.assertEqual(refused.code, 4)
+        self.assertIn("--keep bluebirdgemm", refused.message)
+        self.assertEqual(support.headroom("redact", path, "-o", copy, "--keep", "bluebirdgemm").code, 0)
 
 
 class OldCategories(support.ProgramTest):
