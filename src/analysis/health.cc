@@ -17,6 +17,7 @@
 #include "analysis/remedies.h"
 #include "base/statistics.h"
 #include "base/units.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -53,6 +54,9 @@ struct NotUnderstood {
 NotUnderstood FindNotUnderstood(const TraceStore& store) {
   // Kineto's own span over the whole recording.
   constexpr std::string_view kOfProfiler = "Trace";
+  // Other formats tell what each track is.
+  const std::string& format = store.metadata.recorded_as();
+  if (format != kKinetoFormat && format != kChromeFormat) return {};
   const auto& events = store.host_events;
   std::vector<bool> is_known(store.threads.rows());
   for (std::size_t row = 0; row < events.rows(); ++row) {

@@ -204,9 +204,9 @@ struct Finding {
   std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
   Remedy remedy = Remedy::kNone;
-  std::optional<DurationNs> idle;  ///< GPU idle that the title names: no remedy saves more.
-  bool of_set = false;      ///< Of several files together: the check needs them all.
-  bool of_stretch = false;  ///< Of a recording without steps.
+  std::optional<DurationNs> idle = {};  ///< GPU idle that the title names: no remedy saves more.
+  bool of_set = false;                  ///< Of several files together: the check needs them all.
+  bool of_stretch = false;              ///< Of a recording without steps.
 
   std::optional<MsInterval> saves_ms;  ///< A step; none: see saves_note.
   /// What was replayed, or why nothing could be; empty: the engine did not run.

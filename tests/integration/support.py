@@ -412,7 +412,8 @@ ACTS_ON = {
 def _invariants(report):
     """What holds for any trace."""
     steps, split = report["steps"], report["step_breakdown"]
-    if steps["corrected_p50_ms"] is not None and steps["corrected_p50_ms"] > steps["p50_ms"] + 1e-6:
+    both = steps["corrected_p50_ms"] is not None and steps["p50_ms"] is not None
+    if both and steps["corrected_p50_ms"] > steps["p50_ms"] + 1e-6:
         yield f"without the profiler {steps['corrected_p50_ms']} ms, recorded {steps['p50_ms']} ms"
     ids = [finding["id"] for finding in report["findings"]]
     acting = ACTS_ON.get(report["bottleneck"]["verdict"], ())

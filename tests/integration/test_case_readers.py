@@ -1,5 +1,4 @@
-"""Small inputs after public bug reports that a reader once took wrongly. case.md beside each says how its right value is
-known."""
+"""Small inputs after public bug reports that a reader once took wrongly. case.md says how each right value is known."""
 import gzip
 import json
 import zipfile

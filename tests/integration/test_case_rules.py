@@ -1,5 +1,4 @@
-"""Small inputs whose names, categories and counters were taken for something else. Each has its right value, known from the
-raw events (case.md beside the input says how)."""
+"""Small inputs whose names, categories or counters were misread. case.md says how each right value is known."""
 
 import gzip
 import json

@@ -45,7 +45,6 @@ class StepsWithoutMarks(support.ProgramTest):
                 steps = self.steps(name)
                 self.assertEqual((steps["source"], steps["count"]), ("annotation", count))
 
-
     def test_runs_of_a_tpu(self):
         report = self.report(support.data_file("cases/11-tpu-steps-from-dispatch/host.xplane.pb"))
         self.assertEqual((report["steps"]["count"], report["steps"]["p50_ms"]), (10, 52))

@@ -578,8 +578,8 @@ class SlowReader {
   }
 
   static bool IsTask(const Json& event) {
-    static const std::set<std::string> tasks = {"kernel", "Kernel",     "gpu_memcpy",
-                                                "Memcpy", "gpu_memset", "Memset"};
+    static const std::set<std::string> tasks = {"kernel",     "Kernel", "gpu_memcpy",     "Memcpy",
+                                                "gpu_memset", "Memset", "mtia_ccp_events"};
     return tasks.contains(Text(event, "cat"));
   }
 
@@ -647,13 +647,10 @@ class SlowReader {
       if (start == 0) return Count("zero-time-events");
       return AddInstant(event, start);
     }
-    const std::map<std::string, int> tasks = {{"kernel", 0}, {"Kernel", 0},     {"gpu_memcpy", 1},
-                                              {"Memcpy", 1}, {"gpu_memset", 2}, {"Memset", 2}};
-    const std::int64_t duration = DurationOf(event);
     const std::map<std::string, int> tasks = {
         {"kernel", 0},     {"Kernel", 0}, {"gpu_memcpy", 1},     {"Memcpy", 1},
         {"gpu_memset", 2}, {"Memset", 2}, {"mtia_ccp_events", 0}};
-    const std::int64_t duration = DurationOf(event, tasks.contains(category));
+    const std::int64_t duration = DurationOf(event);
     if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
