@@ -56,7 +56,7 @@ NotUnderstood FindNotUnderstood(const TraceStore& store) {
   constexpr std::string_view kOfProfiler = "Trace";
   // Other formats tell what each track is.
   const std::string& format = store.metadata.recorded_as();
-  if (format != kKinetoFormat && format != kChromeFormat) return {};
+  if (IsKnownFormat(format) && format != kKinetoFormat && format != kChromeFormat) return {};
   const auto& events = store.host_events;
   std::vector<bool> is_known(store.threads.rows());
   for (std::size_t row = 0; row < events.rows(); ++row) {
