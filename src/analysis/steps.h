@@ -40,8 +40,8 @@ struct StepAnalysis {
 Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
                                   const AnalysisOptions& options);
 
-/// Whether the loop paused between each step and the one before, by row: the host was in no step for
-/// longer than three usual ones. The profiler was off, or something else ran.
+/// Whether the loop paused between each step and the one before, by row: the host was in no step
+/// for longer than three usual ones. The profiler was off, or something else ran.
 std::vector<bool> FindPauses(std::span<const Interval> hosts);
 
 /// Of the steps of one or more files: clocks do not matter, for only lengths count.

@@ -208,8 +208,7 @@ std::string InputText(const InputInfo& input) {
   std::string text =
       fmt::format("{}, {}, {}", input.format, FormatBytes(static_cast<double>(input.bytes)),
                   Plural(input.events, "event"));
-  if (input.recordings > 1)
-    text += fmt::format(", {} recordings of one process", input.recordings);
+  if (input.recordings > 1) text += fmt::format(", {} recordings of one process", input.recordings);
   if (input.rank) text += fmt::format(", rank {}", *input.rank);
   if (input.world_size)
     text += fmt::format("{} of {}", input.rank ? "" : ", one rank", *input.world_size);

@@ -52,7 +52,8 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   if (count == rows.size()) return chosen;
   chosen.window = whole;
   chosen.note = fmt::format(
-      "{} of {} steps are left out, as not all of their GPU work was recorded, they take far longer "
+      "{} of {} steps are left out, as not all of their GPU work was recorded, they take far "
+      "longer "
       "than the others, or the loop pauses before them; forecasts are of {}",
       rows.size() - count, rows.size(),
       count == 1

@@ -618,7 +618,8 @@ class Reading {
 
   static constexpr const char* kNotATrace =
       "is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) "
-      "writes), a Perfetto trace or an XPlane profile, plain or packed (.gz, .zst, .xz, .bz2, .zip, .tar)";
+      "writes), a Perfetto trace or an XPlane profile, plain or packed (.gz, .zst, .xz, .bz2, "
+      ".zip, .tar)";
   static constexpr std::size_t kLargestEpilogue = std::size_t{16} << 20;
 
   const ReadOptions& options_;
