@@ -126,7 +126,7 @@ std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& name
   return std::move(stretch).value();
 }
 
-/// The steps that tell of the job: whole, in order, none of which covers a part of another.
+/// Returns the whole steps, in order, without those that overlap an earlier one.
 std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
   std::vector<std::size_t> rows;
   TimeNs covered(INT64_MIN);
@@ -138,7 +138,7 @@ std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
   return rows;
 }
 
-/// After how many steps the optimizer steps each time, where that is not every one.
+/// Returns N if the optimizer runs in every Nth step and N is at least 2.
 std::optional<std::int64_t> OptimizerEvery(std::span<const StepBreakdown> breakdowns) {
   constexpr std::size_t kFewest = 2;
   std::vector<std::size_t> at;
@@ -245,7 +245,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   report.metrics = MetricTable(store);
   report.memory = MeasureMemory(store, names, attribution, steps);
   report.machine_notes = ExplainMachine(store, report.metrics);
-  // Of the steps as the host sees them and as the GPU ends them.
+  // Covers the steps on the host and on the GPU.
   std::optional<Interval> extent = ExtentOfSteps(steps);
   if (!spans.empty()) {
     if (!extent) extent = spans.front();

@@ -53,7 +53,7 @@ constexpr DurationNs CauseTimes::*kCauses[] = {
     &CauseTimes::callback, &CauseTimes::synchronization, &CauseTimes::device_to_host,
     &CauseTimes::host,     &CauseTimes::queue,           &CauseTimes::unknown};
 
-/// Of all rows but one, if any; rounded so that they sum to `wall`, the mean of the same rows.
+/// Returns the mean of all rows except `but`. Its causes sum to `wall`, the mean of the same steps.
 CauseTimes MeanOf(std::span<const CauseTimes> rows, std::optional<std::size_t> but,
                   DurationNs wall) {
   const auto count = static_cast<std::int64_t>(rows.size()) - (but ? 1 : 0);
@@ -155,7 +155,7 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
                   "the host {} ahead",
                   step.queue_depth_mean, step.queue_depth_max,
                   step.queue_depth_max < 10    ? "never gets far"
-                  : step.queue_depth_mean < 10 ? "is seldom"
+                  : step.queue_depth_mean < 10 ? "is rarely"
                                                : "is at times"),
       fmt::format(
           "recording took the host roughly {} of that; without it the host would still hold about "
@@ -382,8 +382,8 @@ bool IsOutlier(DurationNs wall, DurationNs median) {
 
 namespace {
 
-/// Whether the operators run on the CPU: some were recorded, none is of a GPU's library, and the
-/// trace names no GPU. A profiler of the host alone records a job on a GPU without its work, too.
+/// Returns whether the job runs on the CPU: operators were recorded, none belongs to a GPU library,
+/// and the trace names no GPU. A host-only profile of a GPU job holds operators, too.
 bool ComputesOnCpu(const Evidence& evidence) {
   if (!evidence.report.input.devices.empty()) return false;
   constexpr std::string_view kOfGpus[] = {"cudnn", "miopen", "cuda", "flash", "triton"};

@@ -34,11 +34,11 @@ struct Evidence {
   std::size_t median_step = 0;            ///< Row of steps.list of the median one, an example.
   bool is_stretch = false;                ///< There are no steps.
 
-  /// Of a total over the judged steps, what is of each.
+  /// Returns the mean per judged step of a total over all of them.
   DurationNs PerStep(DurationNs total) const {
     return DurationNs(total.ns() / static_cast<std::int64_t>(rows.size()));
   }
-  /// Whether a task is of a judged step.
+  /// Returns whether a task belongs to a judged step.
   bool Judges(GpuTaskId task) const {
     const std::int32_t step = steps.step_of_task[task.index()];
     return step != StepAnalysis::kNoStep &&
@@ -69,7 +69,7 @@ struct Causes : CauseTimes {
 };
 Causes FindCauses(const Evidence& evidence);
 
-/// Whether a step takes far longer than the median one.
+/// Returns whether a step takes far longer than the median step.
 bool IsOutlier(DurationNs wall, DurationNs median);
 
 /// Index into `rows` of the step that takes far longer than the others, if one alone of five or

@@ -53,7 +53,7 @@ std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of)
 
 bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.empty(); }
 
-/// Whether a remedy takes nothing away but time in which the GPU idles.
+/// Returns whether a remedy only removes GPU idle time.
 bool IsOfIdle(Remedy remedy) {
   switch (remedy) {
     case Remedy::kLaunchless:
@@ -335,7 +335,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
               Remedy::kNone);
     if (ranked) {
       ranked->finding.evidence = {
-          fmt::format("{}: {} of its own in step {}, in {}", name, FormatMs(dearest->own),
+          fmt::format("{}: {} self time in step {}, in {}", name, FormatMs(dearest->own),
                       evidence.steps.steps.list[example].index, Plural(dearest->count, "region"))};
     }
     return ranked;

@@ -362,7 +362,6 @@ FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
   constexpr double kNearlyAll = 0.8;
   KernelSteps repeated = FindKernelSteps(store, names);
   FoundSteps found;
-  found.layers = repeated.layers;
   if (repeated.spans.empty()) return found;
   const std::size_t count = repeated.spans.size();
   const bool exact =

@@ -19,7 +19,6 @@ struct FoundSteps {
   std::string marker;      ///< What they were told by.
   ProcessId process;       ///< Whose steps they are; none: not of one process.
   bool on_gpu = false;     ///< The steps are spans of the GPU's time, not of the host's.
-  std::size_t layers = 0;  ///< Without steps: equal parts of what looks like one pass.
   std::vector<HostStep> steps;
 };
 

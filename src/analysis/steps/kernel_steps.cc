@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <unordered_set>
@@ -79,7 +78,7 @@ Unit UnitAt(const KernelSequence& sequence, std::size_t first, std::size_t perio
   return unit;
 }
 
-/// What a repetition looks like to whoever knows training loops.
+/// Evidence for a repetition to be a step or a layer.
 class Evidence {
  public:
   Evidence(const TraceStore& store, NameFacts& names, const KernelSequence& sequence)
@@ -108,7 +107,7 @@ class Evidence {
     return false;
   }
 
-  /// Whether almost every occurrence begins with or holds a copy from the host: a batch.
+  /// Returns whether almost every occurrence copies data from the host: a batch.
   bool CopiesIn(const Unit& unit) {
     return MostHold(unit, CopiesIntoDevice(), [&](std::size_t kernel) { return StartOf(kernel); });
   }
