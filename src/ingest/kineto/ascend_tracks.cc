@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "ingest/category.h"
+#include "ingest/kineto/streams.h"
 #include "ingest/range_names.h"
 #include "store/args_text.h"
 
@@ -44,7 +45,8 @@ std::int64_t NumberOfStream(std::string_view thread) {
 
 class AscendTracks {
  public:
-  explicit AscendTracks(TraceStore& store) : store_(store), tracks_(store.threads.rows()) {}
+  explicit AscendTracks(TraceStore& store)
+      : store_(store), tracks_(store.threads.rows()), streams_(store) {}
 
   void Settle() {
     FindProcesses();
@@ -92,8 +94,6 @@ class AscendTracks {
       if (NameOf(process) == kPython)
         python_threads_.try_emplace({process, store_.threads.tid.Pending(t)}, ThreadId(t));
     }
-    for (std::size_t row = 0; row < store_.devices.rows(); ++row)
-      devices_.try_emplace(store_.devices.ordinal.Pending(row), DeviceId(row));
   }
 
   AscendTrack TrackOf(std::size_t t) {
@@ -135,19 +135,8 @@ class AscendTracks {
   }
 
   StreamId StreamOf(ProcessId process, std::int64_t number) {
-    const auto device_number = hardware_.find(ProgramOf(process));
-    const std::int64_t ordinal = device_number == hardware_.end() ? 0 : device_number->second;
-    const auto [device, new_device] =
-        devices_.try_emplace(ordinal, DeviceId(store_.devices.rows()));
-    if (new_device) store_.devices.ordinal.MutablePending(AppendUnknown(store_.devices)) = ordinal;
-    const auto [stream, new_stream] =
-        streams_.try_emplace({device->second, number}, StreamId(store_.streams.rows()));
-    if (new_stream) {
-      const std::size_t row = AppendUnknown(store_.streams);
-      store_.streams.device.MutablePending(row) = device->second;
-      store_.streams.number.MutablePending(row) = number;
-    }
-    return stream->second;
+    const auto device = hardware_.find(ProgramOf(process));
+    return streams_.Of(device == hardware_.end() ? 0 : device->second, number);
   }
 
   std::string_view ArgOf(std::size_t row, std::string_view key) const {
@@ -218,8 +207,7 @@ class AscendTracks {
   std::map<std::int64_t, std::int64_t> hardware_;  ///< By program: the number of its device.
   std::map<std::int64_t, ProcessId> python_;       ///< By program.
   std::map<std::pair<ProcessId, StringId>, ThreadId> python_threads_;  ///< By process and number.
-  std::map<std::int64_t, DeviceId> devices_;
-  std::map<std::pair<DeviceId, std::int64_t>, StreamId> streams_;
+  Streams streams_;
 };
 
 }  // namespace
