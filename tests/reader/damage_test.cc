@@ -356,17 +356,6 @@ TEST(ImportIssueTest, EachKindOfDamageIsNamed) {
   }
 }
 
-/// Times are of the release build, which runs these tests, too: under a sanitizer, which takes many
-/// times as long, the work is done once.
-template <typename Prepare>
-void ExpectNoQuadraticTimeAsReleased(int n, const Prepare& prepare) {
-  if (kSanitized) {
-    prepare(n)();
-    return;
-  }
-  ExpectNoQuadraticTime(n, prepare);
-}
-
 TEST(LimitTest, AnEventAboveTheLimitIsSkippedWhateverThePieces) {
   const auto event = [](const std::string& name) {
     return R"({"ph":"X","name":")" + name +
@@ -409,7 +398,7 @@ TEST(LimitTest, AHugeStringIsSkippedInBoundedMemory) {
 
 TEST(LimitTest, LongTextAfterTheListCostsNoQuadraticTime) {
   const std::string e = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1})";
-  ExpectNoQuadraticTimeAsReleased(25'000'000, [&](int bytes) {
+  ExpectNoQuadraticTime(25'000'000, [&](int bytes) {
     return [text = R"({"traceEvents":[)" + e + "]}" + std::string(bytes, '\0'), bytes] {
       const Outcome outcome = Read(text, 1 << 16);
       EXPECT_EQ(outcome.Names().size(), 1u);
@@ -420,7 +409,7 @@ TEST(LimitTest, LongTextAfterTheListCostsNoQuadraticTime) {
 }
 
 TEST(LimitTest, ManyTracksStreamsAndOpenSpansCostNoQuadraticTime) {
-  ExpectNoQuadraticTimeAsReleased(15'000, [](int n) {
+  ExpectNoQuadraticTime(15'000, [](int n) {
     std::string text = "[";
     for (int i = 0; i < n; ++i) {
       text += fmt::format(
@@ -440,7 +429,7 @@ TEST(LimitTest, ManyTracksStreamsAndOpenSpansCostNoQuadraticTime) {
 TEST(LimitTest, DeviceNumbersChosenToCollideCostNoQuadraticTime) {
   // Multiples of a prime that std::unordered_map uses for so many keys: all in one bucket.
   constexpr std::int64_t kBuckets = 712'697;
-  ExpectNoQuadraticTimeAsReleased(175'000, [](int n) {
+  ExpectNoQuadraticTime(175'000, [](int n) {
     std::string text = "[";
     for (int i = 0; i < n; ++i) {
       text += fmt::format(
@@ -454,7 +443,7 @@ TEST(LimitTest, DeviceNumbersChosenToCollideCostNoQuadraticTime) {
 }
 
 TEST(LimitTest, EventStartsNestedInOneAnotherCostNoQuadraticTime) {
-  ExpectNoQuadraticTimeAsReleased(50'000, [](int n) {
+  ExpectNoQuadraticTime(50'000, [](int n) {
     std::string text = R"({"traceEvents":[{"ph":"X","args":{"a":[)";
     for (int i = 0; i < n; ++i) text += R"({},{"a":[)";
     return [text] { EXPECT_GE(Read(text).Count(ImportIssue::kLostEvent), 1); };

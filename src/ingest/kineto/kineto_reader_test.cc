@@ -324,6 +324,14 @@ TEST(KinetoReaderTest, ZeroAmongUnixTimesIsNoTime) {
   EXPECT_EQ(store->log.rows()[0].offset, 49) << "where the first of them is";
 }
 
+TEST(KinetoReaderTest, ZeroAmongAsManyOtherTimesStays) {
+  const Kept kept = KeptOf(*Read(R"([
+      {"ph":"X","cat":"cuda_event","name":"e","pid":1,"tid":1,"ts":1700000000000000,"dur":0},
+      {"ph":"i","name":"i","pid":1,"tid":1,"ts":1},
+      {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":0,"dur":1}])"));
+  EXPECT_EQ(kept.bad_times, 0) << "an event record counts once";
+}
+
 TEST(KinetoReaderTest, ZeroFarBeforeTheTraceIsNoTimeOnAClockWithABase) {
   const auto read = [](const std::string& base, const std::string& zero) {
     return KeptOf(

@@ -292,7 +292,8 @@ void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
     default:
       if (!IsPoint(event.phase.text[0]))
         batch_.log.Add(ImportIssue::kOtherPhase, offset, PhaseText(event.phase.text[0]));
-      return AddInstant(event, offset);
+      TimeNs time;
+      if (ParseTime(event, offset, time)) AddInstant(event, time, offset);
   }
 }
 
@@ -359,7 +360,7 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
     if (start.ns() == 0) {
       batch_.log.Add(ImportIssue::kZeroTimeEvents, offset);
     } else {
-      AddInstant(event, offset);
+      AddInstant(event, start, offset);
     }
     return;
   }
@@ -556,9 +557,7 @@ void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
   rows.event_index.push_back(Integer32Of(event.Arg(ArgKey::kEventIndex)));
 }
 
-void RowBuilder::AddInstant(const RawEvent& event, std::int64_t offset) {
-  TimeNs time;
-  if (!ParseTime(event, offset, time)) return;
+void RowBuilder::AddInstant(const RawEvent& event, TimeNs time, std::int64_t offset) {
   batch_.stamps.SeeEvent(time, DurationNs(0), offset);
   if (event.name.text == "[memory]") return AddMemoryEvent(event, time);
   auto& rows = batch_.instants;

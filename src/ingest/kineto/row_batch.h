@@ -175,7 +175,7 @@ class RowBuilder {
   AsyncId AsyncIdOf(const RawEvent& event, StringId category);
   void AddCounter(const RawEvent& event, std::int64_t offset);
   void AddMemoryEvent(const RawEvent& event, TimeNs time);
-  void AddInstant(const RawEvent& event, std::int64_t offset);
+  void AddInstant(const RawEvent& event, TimeNs time, std::int64_t offset);
   void AddMetadata(const RawEvent& event);
 
   bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
