@@ -105,27 +105,6 @@ std::vector<CauseRow> DescribeCauses(const CauseTimes& causes, DurationNs wall) 
   return rows;
 }
 
-/// From the launch of the first GPU task to the end of the last, as if it were a step; where the
-/// trace has steps, or no GPU work, nothing.
-std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
-                                        const StepAnalysis& steps) {
-  const auto& tasks = store.gpu_tasks;
-  if (!steps.steps.list.empty() || tasks.rows() == 0) return std::nullopt;
-  Interval whole = {tasks.start[0], tasks.start[0]};
-  for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const HostEventId launch = tasks.launch[i];
-    if (launch.valid())
-      whole.start = std::min(whole.start, store.host_events.start[launch.index()]);
-    whole.end = std::max(whole.end, store.TaskEnd(GpuTaskId(i)));
-  }
-  if (whole.length().ns() <= 0) return std::nullopt;
-  AnalysisOptions options;
-  options.known_steps = {{0, whole}};
-  Result<StepAnalysis> stretch = AnalyzeSteps(store, names, options);
-  if (!stretch.ok() || stretch.value().steps.list.front().lost_tasks) return std::nullopt;
-  return std::move(stretch).value();
-}
-
 /// Returns the whole steps, in order, without those that overlap an earlier one.
 std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
   std::vector<std::size_t> rows;

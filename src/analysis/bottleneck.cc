@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "analysis/step_time.h"
 #include "base/statistics.h"
 
 namespace headroom {
@@ -373,11 +374,6 @@ std::optional<std::size_t> OneSlowStep(const Evidence& evidence) {
     slow = i;
   }
   return slow;
-}
-
-bool IsOutlier(DurationNs wall, DurationNs median) {
-  constexpr double kFactor = 1.5;
-  return static_cast<double>(wall.ns()) >= kFactor * static_cast<double>(median.ns());
 }
 
 namespace {

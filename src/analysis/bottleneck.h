@@ -69,9 +69,6 @@ struct Causes : CauseTimes {
 };
 Causes FindCauses(const Evidence& evidence);
 
-/// Returns whether a step takes far longer than the median step.
-bool IsOutlier(DurationNs wall, DurationNs median);
-
 /// Index into `rows` of the step that takes far longer than the others, if one alone of five or
 /// more does.
 std::optional<std::size_t> OneSlowStep(const Evidence& evidence);

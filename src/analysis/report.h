@@ -91,7 +91,7 @@ struct EngineSummary {
   double replay_error_pct = 0;                 ///< Of the unchanged window, against its own steps.
   std::string calibration;                     ///< What is known of the recording's cost, and how.
   std::string error;                           ///< Why it tells nothing; empty: it does.
-  /// The window's step without the profiler, its mean in the long run; none with an error.
+  /// Steps::step_time without the profiler, or the stretch; none with an error.
   std::optional<MsInterval> corrected_step_ms;
 };
 
@@ -106,6 +106,9 @@ struct Steps : WallSummary {
   /// The optimizer steps in every so many steps: gradients are accumulated. None: in every step, or
   /// not known.
   std::optional<std::int64_t> optimizer_every;
+  /// The step time as recorded (analysis/step_time.h): without the profiler, it is
+  /// EngineSummary::corrected_step_ms. None: no step is whole.
+  std::optional<DurationNs> step_time;
   /// p50 without the profiler's own cost, and the share of p50 that this is. None: the engine could
   /// not tell.
   std::optional<DurationNs> corrected_p50;

@@ -14,6 +14,7 @@
 #include "analysis/lost_records.h"
 #include "analysis/profiler_cost.h"
 #include "analysis/step_search.h"
+#include "analysis/step_time.h"
 #include "base/statistics.h"
 #include "store/natural_sort.h"
 
@@ -555,7 +556,27 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   MarkStepsWithoutTime(counts, out);
   if (Status selected = SelectSteps(options, out); !selected.ok()) return selected;
   static_cast<WallSummary&>(out.steps) = SummarizeWalls(out.steps.list);
+  if (const std::optional<StepTime> time = StepTimeOf(out.steps)) out.steps.step_time = time->mean;
   return out;
+}
+
+std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
+                                        const StepAnalysis& steps) {
+  const auto& tasks = store.gpu_tasks;
+  if (!steps.steps.list.empty() || tasks.rows() == 0) return std::nullopt;
+  Interval whole = {tasks.start[0], tasks.start[0]};
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostEventId launch = tasks.launch[i];
+    if (launch.valid())
+      whole.start = std::min(whole.start, store.host_events.start[launch.index()]);
+    whole.end = std::max(whole.end, store.TaskEnd(GpuTaskId(i)));
+  }
+  if (whole.length().ns() <= 0) return std::nullopt;
+  AnalysisOptions options;
+  options.known_steps = {{0, whole}};
+  Result<StepAnalysis> stretch = AnalyzeSteps(store, names, options);
+  if (!stretch.ok() || stretch.value().steps.list.front().lost_tasks) return std::nullopt;
+  return std::move(stretch).value();
 }
 
 std::vector<bool> FindPauses(std::span<const Interval> hosts) {

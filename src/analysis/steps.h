@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct StepAnalysis {
 /// step. Of several processes in one file, the one that annotates first has the steps.
 Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
                                   const AnalysisOptions& options);
+
+/// From the launch of the first GPU task to the end of the last, as if it were a step; where the
+/// trace has steps, or no GPU work, nothing.
+std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
+                                        const StepAnalysis& steps);
 
 /// Whether the loop paused between each step and the one before, by row: the host was in no step
 /// for longer than three usual ones. The profiler was off, or something else ran.

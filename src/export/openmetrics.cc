@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -85,9 +86,8 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
   MetricFamily steps("steps", "", "Steps in the trace.");
   MetricFamily step("step", "seconds", "Step time, by statistic; steps that lost events left out.");
   MetricFamily corrected("step_corrected", "seconds",
-                         "Median step without the cost of the profiler.");
-  MetricFamily overhead("profiler_overhead", "ratio",
-                        "Share of the median step that is the profiler's.");
+                         "Mean step without the cost of the profiler.");
+  MetricFamily overhead("profiler_overhead", "ratio", "Share of the step that is the profiler's.");
   MetricFamily busy("step_gpu_busy", "ratio", "Share of the whole steps in which the GPU works.");
   MetricFamily part("step_part", "seconds", "Time of the mean step, by what it goes to.");
   MetricFamily mfu("mfu", "ratio",
@@ -105,7 +105,10 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
     step.Seconds(file, {{"stat", "mean"}}, file.steps.mean);
     step.Seconds(file, {{"stat", "min"}}, file.steps.min);
     step.Seconds(file, {{"stat", "max"}}, file.steps.max);
-    corrected.Seconds(file, {}, file.steps.corrected_p50);
+    if (!file.stretch && file.engine && file.engine->corrected_step_ms) {
+      corrected.Seconds(file, {},
+                        DurationNs(std::llround(file.engine->corrected_step_ms->mid * 1e6)));
+    }
     overhead.Number(file, {}, Share(file.steps.profiler_overhead_pct));
     busy.Number(file, {}, GpuBusyShare(file.steps));
     if (file.breakdown) {

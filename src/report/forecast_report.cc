@@ -55,22 +55,8 @@ std::string MsNumber(double ms) { return fmt::format("{:.{}f}", ms, std::abs(ms)
 
 std::string Ms(double ms) { return MsNumber(ms) + " ms"; }
 
-/// Why the step as recorded is not the one that the report shows; empty: it is about the same.
-std::string OtherThanMarked(const Baseline& baseline) {
-  constexpr double kAboutTheSame = 0.01;
-  if (!baseline.marked_step_ms) return "";
-  const double marked = *baseline.marked_step_ms;
-  if (std::abs(baseline.traced_step_ms - marked) <= kAboutTheSame * marked) return "";
-  if (baseline.is_periodic) {
-    return fmt::format(
-        "As recorded is the mean of the steps after the first; the median of all, which the report "
-        "shows, is {}.",
-        Ms(marked));
-  }
-  return fmt::format(
-      "As recorded is from the first call to the last GPU work of the only step; its mark, which "
-      "the report shows, lasts {}.",
-      Ms(marked));
+bool IsTrusted(const Baseline& baseline) {
+  return std::abs(baseline.replay_error_pct) <= kMostReplayErrorPct;
 }
 
 }  // namespace
@@ -88,13 +74,17 @@ std::string RenderForecastJson(const ForecastReport& report) {
   number("traced_step_ms", baseline.traced_step_ms);
   json.Key("marked_step_ms")
       .Number(report.no_answer.empty() ? baseline.marked_step_ms : std::nullopt);
-  number("corrected_step_ms", baseline.corrected.mid);
-  number("corrected_step_low_ms", baseline.corrected.low);
-  number("corrected_step_high_ms", baseline.corrected.high);
+  const auto replayed = [&](std::string_view key, double value) {
+    json.Key(key).Number(report.no_answer.empty() && IsTrusted(baseline) ? std::optional(value)
+                                                                         : std::nullopt);
+  };
+  replayed("corrected_step_ms", baseline.corrected.mid);
+  replayed("corrected_step_low_ms", baseline.corrected.low);
+  replayed("corrected_step_high_ms", baseline.corrected.high);
   number("replay_step_ms", baseline.replay_step_ms);
   number("replay_error_pct", baseline.replay_error_pct);
-  number("host_limit_ms", baseline.host_limit_ms);
-  number("gpu_limit_ms", baseline.gpu_limit_ms);
+  replayed("host_limit_ms", baseline.host_limit_ms);
+  replayed("gpu_limit_ms", baseline.gpu_limit_ms);
   json.Key("calibration").String(report.calibration);
   if (baseline.steps_note.empty()) {
     json.Key("steps_note").Null();
@@ -160,21 +150,25 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
     page.Paragraph("  ! ", "cannot be told: " + report.no_answer, Style::kWarning);
     return std::move(page).Take();
   }
-  page.Paragraph("  Step  ",
-                 fmt::format("{} without the profiler ({} to {}); {} as recorded",
-                             Ms(baseline.corrected.mid), Ms(baseline.corrected.low),
-                             Ms(baseline.corrected.high), Ms(baseline.traced_step_ms)),
-                 Style::kBold);
-  page.Paragraph("        ",
-                 fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
-                             Ms(baseline.host_limit_ms), Ms(baseline.gpu_limit_ms)));
-  page.Paragraph("        ", fmt::format("Replayed as recorded: {} ({:+.2f} %). {}",
-                                         Ms(baseline.replay_step_ms), baseline.replay_error_pct,
-                                         report.calibration));
-  if (const std::string other = OtherThanMarked(baseline); !other.empty())
-    page.Paragraph("        ", other);
+  if (IsTrusted(baseline)) {
+    page.Paragraph("  Step  ",
+                   fmt::format("{} without the profiler ({} to {}); {} as recorded",
+                               Ms(baseline.corrected.mid), Ms(baseline.corrected.low),
+                               Ms(baseline.corrected.high), Ms(baseline.traced_step_ms)),
+                   Style::kBold);
+    page.Paragraph("        ",
+                   fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
+                               Ms(baseline.host_limit_ms), Ms(baseline.gpu_limit_ms)));
+  } else {
+    page.Paragraph("  Step  ",
+                   fmt::format("{} as recorded; without the profiler, it is not known",
+                               Ms(baseline.traced_step_ms)),
+                   Style::kBold);
+  }
+  page.Paragraph("        ", fmt::format("The replay of the recording is off by {:+.2f} %. {}",
+                                         baseline.replay_error_pct, report.calibration));
   if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);
-  if (std::abs(baseline.replay_error_pct) > kMostReplayErrorPct) {
+  if (!IsTrusted(baseline)) {
     page.Paragraph(
         "  ! ", "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
         Style::kWarning);

@@ -29,11 +29,13 @@ std::string RenderGraph(const Job& job, const std::string& path) {
   fmt::format_to(
       to,
       R"({{"schema":"headroom.graph/1","path":{},"tasks":{},"edges":{},"steps":{},"periodic":{},)"
-      R"("recorded_step_ns":{},"queue_depth":{},"queue_depth_measured":{},"launch_latency_ns":{}}})"
+      R"("recorded_step_ns":{},"queue_depth":{},"queue_depth_measured":{},"launch_latency_ns":{},)"
+      R"("step_factor":{},"step_offset_ns":{}}})"
       "\n",
       JsonString(path), graph.tasks.size(), graph.edges.size(), graph.steps, graph.periodic,
       graph.recorded_step.ns(), OrNull(graph.queue_depth, graph.queue_depth > 0),
-      graph.queue_depth_measured, graph.launch_latency.ns());
+      graph.queue_depth_measured, graph.launch_latency.ns(), job.step_scale().factor(),
+      job.step_scale().Ns(0));
   // Names repeat: each is escaped once for its neighbours.
   std::string_view name;
   std::string escaped = "\"\"";

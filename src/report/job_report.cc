@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/step_time.h"
 #include "analysis/steps.h"
 #include "base/statistics.h"
 #include "report/escape.h"
@@ -16,23 +17,38 @@ namespace headroom {
 namespace {
 
 StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slowest) {
-  std::vector<StepRow> rows;
+  Steps all;
   for (const TraceReport& file : files) {
-    rows.insert(rows.end(), file.steps.list.begin(), file.steps.list.end());
+    all.list.insert(all.list.end(), file.steps.list.begin(), file.steps.list.end());
   }
-  const auto whole =
-      std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return !row.lost_tasks; });
-  StepSummary summary{SummarizeWalls(rows),
-                      slowest.steps.source,
-                      rows.size(),
-                      static_cast<std::size_t>(whole),
-                      slowest.steps.corrected_p50,
-                      slowest.steps.profiler_overhead_pct};
-  if (summary.corrected_p50 && files.size() > 1) {
-    summary.corrected_p50 = DurationNs(std::llround(
-        static_cast<double>(summary.p50->ns()) * static_cast<double>(summary.corrected_p50->ns()) /
-        static_cast<double>(slowest.steps.p50->ns())));
+  static_cast<WallSummary&>(all) = SummarizeWalls(all.list);
+  StepSummary summary;
+  static_cast<WallSummary&>(summary) = all;
+  summary.source = slowest.steps.source;
+  summary.count = all.list.size();
+  for (const StepRow& row : all.list) summary.whole += row.lost_tasks ? 0 : 1;
+  std::int64_t sum = 0;
+  for (const TraceReport& file : files) {
+    const std::optional<StepTime> of_file = StepTimeOf(file.steps);
+    if (!of_file) continue;
+    summary.counted += static_cast<std::size_t>(of_file->steps);
+    sum += of_file->mean.ns() * of_file->steps;
+    summary.usual += static_cast<std::size_t>(std::ranges::count(UsualSteps(file.steps), true));
   }
+  const auto counted = static_cast<std::int64_t>(summary.counted);
+  if (counted > 0) summary.step_time = DurationNs((sum + counted / 2) / counted);
+  summary.profiler_overhead_pct = slowest.steps.profiler_overhead_pct;
+  if (!slowest.steps.corrected_p50 || !summary.step_time) return summary;
+  // The other ranks are slowed down as this one is.
+  const auto of_all = [](DurationNs all_ranks, DurationNs one) {
+    return one.ns() > 0 ? static_cast<double>(all_ranks.ns()) / static_cast<double>(one.ns()) : 1;
+  };
+  const double median = of_all(*summary.p50, *slowest.steps.p50);
+  summary.corrected_p50 =
+      DurationNs(std::llround(static_cast<double>(slowest.steps.corrected_p50->ns()) * median));
+  const MsInterval& one = *slowest.engine->corrected_step_ms;
+  const double mean = of_all(*summary.step_time, *slowest.steps.step_time);
+  summary.corrected = MsInterval{one.low * mean, one.mid * mean, one.high * mean};
   return summary;
 }
 
@@ -268,10 +284,6 @@ std::vector<std::string> ForecastWords(const Finding& finding, const TraceReport
   if (finding.scenario.empty()) return {};
   std::vector<std::string> words = {"headroom", "whatif", PathArgument(file.input.path),
                                     finding.scenario};
-  if (!file.engine->of_stretch) {
-    words.emplace_back("--steps");
-    words.push_back(fmt::format("{}:{}", file.engine->first_step, file.engine->last_step));
-  }
   words.insert(words.end(), options.forecast_arguments.begin(), options.forecast_arguments.end());
   return words;
 }

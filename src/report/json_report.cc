@@ -119,6 +119,8 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.Key("mean_ms").Milliseconds(summary.mean);
   json.Key("min_ms").Milliseconds(summary.min);
   json.Key("max_ms").Milliseconds(summary.max);
+  json.Key("step_time_ms").Milliseconds(summary.step_time);
+  WriteMsInterval(json, "corrected_step_ms", summary.corrected);
   json.Key("corrected_p50_ms").Milliseconds(summary.corrected_p50);
   json.Key("profiler_overhead_pct").Number(summary.profiler_overhead_pct);
   json.Key("confidence").StringOrNull(steps.confidence);

@@ -55,10 +55,10 @@ void Summary(std::string& out, const JobReport& job) {
     out += fmt::format("| | and {} more |\n", Plural(static_cast<std::int64_t>(more), "file"));
   out += fmt::format("| health | **{}**: {} |\n", job.grade(), Escaped(GradeText(job)));
   if (steps.p50) {
-    const std::string alone = steps.corrected_p50 ? "; " + CorrectedText(steps, *file.engine) : "";
-    out += fmt::format("| step | **{}** median; {} to {}, {}; {}{} |\n", FormatMs(*steps.p50),
+    const std::string alone = steps.corrected ? "; " + CorrectedText(steps) : "";
+    out += fmt::format("| step | **{}**, {}; median {}, {} to {}; {}{} |\n",
+                       FormatMs(*steps.step_time), CountedText(steps), FormatMs(*steps.p50),
                        FormatMs(*steps.min), FormatMs(*steps.max),
-                       Plural(static_cast<std::int64_t>(steps.whole), "step"),
                        EscapeMarkdown(StepSourceText(file.steps)), EscapeMarkdown(alone));
   } else {
     out += steps.count > 0 ? "| step | not known: of no step all GPU tasks were recorded |\n"

@@ -163,15 +163,18 @@ std::string SavesText(const Finding& finding) {
                      std::string_view(finding.saves_note).substr(bound ? kAtMost.size() : 0));
 }
 
-std::string CorrectedText(const StepSummary& steps, const EngineSummary& engine) {
-  const double scale = steps.corrected_p50->ms() / engine.corrected_step_ms->mid;
-  const auto ms = [&](double value) {
-    return FormatMs(DurationNs(std::llround(value * scale * 1e6)));
-  };
-  return fmt::format("{} without the profiler ({} to {}), which takes {} of the median",
-                     FormatMs(*steps.corrected_p50), ms(engine.corrected_step_ms->low),
-                     ms(engine.corrected_step_ms->high),
+std::string CorrectedText(const StepSummary& steps) {
+  const auto ms = [](double value) { return FormatMs(DurationNs(std::llround(value * 1e6))); };
+  return fmt::format("{} without the profiler ({} to {}), which takes {}", ms(steps.corrected->mid),
+                     ms(steps.corrected->low), ms(steps.corrected->high),
                      FormatPercent(*steps.profiler_overhead_pct));
+}
+
+std::string CountedText(const StepSummary& steps) {
+  const bool one = steps.counted == 1;
+  return fmt::format("{}{}{}", one ? "" : "mean of ",
+                     Plural(static_cast<std::int64_t>(steps.counted), "step"),
+                     steps.counted < steps.usual ? ", without the first" : "");
 }
 
 std::string WindowText(const EngineSummary& engine) {

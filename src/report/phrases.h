@@ -43,9 +43,11 @@ std::string SavesText(const Finding& finding);
 /// Whether its action may gain anything; also where no replay tells.
 bool IsWorthDoing(const Finding& finding);
 
-/// The step without the profiler, e.g. "79.60 ms without the profiler, which takes 23.1 % of the
-/// median; 75.20 to 84.10 ms". REQUIRES: steps.corrected_p50.
-std::string CorrectedText(const StepSummary& steps, const EngineSummary& engine);
+/// The step without the profiler, e.g. "79.60 ms without the profiler (75.20 ms to 84.10 ms), which
+/// takes 23.1 %". REQUIRES: steps.corrected.
+std::string CorrectedText(const StepSummary& steps);
+/// Of which steps the step time is: "mean of 5 steps, without the first".
+std::string CountedText(const StepSummary& steps);
 
 /// Which steps were replayed, and with what knowledge of the recording's cost.
 std::string WindowText(const EngineSummary& engine);

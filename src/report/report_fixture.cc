@@ -64,6 +64,7 @@ TraceReport DemoReport() {
                                  .queue_depth_max = 17});
   }
   report.steps.p50 = Us(73'900);
+  report.steps.step_time = Us(73'900);
   report.steps.mean = Us(73'900);
   report.steps.min = Us(73'500);
   report.steps.max = Us(74'300);

@@ -153,24 +153,23 @@ void WriteSteps(TextContext& c) {
                     "mark steps: {}.",
                     HowToTellSteps(c.file.input.recorded_as)));
   }
-  c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.p50)), "median", Style::kDim);
+  c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.step_time)), CountedText(summary),
+                 Style::kDim);
   c.Meaning(
       c.AnyGpuWork()
           ? "One step is one iteration of training. It ends where its GPU work ends."
           : fmt::format("One step is one iteration of training, as long as the host takes for "
                         "it: {}{}.",
                         c.NoGpuWork(), c.file.health.cut ? " before the file was cut" : ""));
-  std::string spread = fmt::format(
-      "{}, from {} to {}, mean {}", Plural(static_cast<std::int64_t>(summary.whole), "step"),
-      FormatMs(*summary.min), FormatMs(*summary.max), FormatMs(*summary.mean));
-  if (summary.whole == 1) spread = "1 step";
+  std::string spread = fmt::format("median {}, from {} to {}", FormatMs(*summary.p50),
+                                   FormatMs(*summary.min), FormatMs(*summary.max));
+  if (summary.usual < summary.whole) spread += "; 1 step that is far slower left out";
   if (summary.whole < summary.count) {
     spread += fmt::format("; {} without all GPU tasks left out",
                           FormatCount(static_cast<std::int64_t>(summary.count - summary.whole)));
   }
-  c.page.Paragraph("  spread   ", spread, Style::kDim);
-  if (summary.corrected_p50)
-    c.page.Paragraph("  alone    ", CorrectedText(summary, *c.file.engine), Style::kDim);
+  if (summary.count > 1) c.page.Paragraph("  spread   ", spread, Style::kDim);
+  if (summary.corrected) c.page.Paragraph("  alone    ", CorrectedText(summary), Style::kDim);
   c.page.Paragraph("  source   ", StepSourceText(c.file.steps), Style::kDim);
   if (c.file.steps.tasks_before_first + c.file.steps.tasks_outside > 0 && c.job.single()) {
     c.page.Paragraph(

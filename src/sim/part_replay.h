@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/schedule.h"
+#include "sim/step_scale.h"
 
 namespace headroom {
 
@@ -20,7 +21,8 @@ struct PlanPart {
 class PartReplayer {
  public:
   /// `plan` is copied but for its shape.
-  explicit PartReplayer(const Plan& plan) : plan_(plan), base_(plan) {}
+  explicit PartReplayer(const Plan& plan, StepScale scale = {})
+      : plan_(plan), base_(plan), scale_(scale) {}
 
   /// Time of a step, in ns, where the part takes `scale` times its time.
   double Run(const PlanPart& part, double scale);
@@ -42,6 +44,7 @@ class PartReplayer {
 
   Plan plan_;  ///< What is replayed.
   Plan base_;  ///< What it is between runs.
+  StepScale scale_;
   Replayer replayer_;
   std::int64_t replays_ = 0;
 };

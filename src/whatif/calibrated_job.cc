@@ -12,6 +12,7 @@
 #include "analysis/lost_records.h"
 #include "analysis/name_facts.h"
 #include "analysis/steps.h"
+#include "whatif/forecast.h"
 #include "whatif/step_window.h"
 
 namespace headroom {
@@ -24,9 +25,13 @@ constexpr double kMostLost = 0.2, kHardlyAny = 0.001;
 /// The steps that a job is to be made of.
 struct Chosen {
   Steps steps;
+  std::optional<Steps> stretch;      ///< Of a recording without steps; else none.
   std::optional<StepWindow> window;  ///< Not all of the recording; else none.
   std::string note;
   Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
+
+  /// Of which the step time is.
+  const Steps& ToTell() const { return stretch ? *stretch : steps; }
 };
 
 Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
@@ -34,7 +39,13 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   NameFacts names(store, knowledge);
   Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
   if (!found.ok()) return found.status();
-  Chosen chosen{.steps = std::move(found).value().steps, .window = {}, .note = {}, .forecasts = {}};
+  std::optional<StepAnalysis> stretch = FindStretch(store, names, found.value());
+  Chosen chosen{.steps = std::move(found).value().steps,
+                .stretch = {},
+                .window = {},
+                .note = {},
+                .forecasts = {}};
+  if (stretch) chosen.stretch = std::move(stretch->steps);
   const std::vector<StepRow>& rows = chosen.steps.list;
   if (options.first_step || options.last_step) {
     chosen.window = {.first = 0, .last = rows.size() - 1};
@@ -60,6 +71,24 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
           ? fmt::format("step {}", rows[whole->first].index)
           : fmt::format("steps {} to {}", rows[whole->first].index, rows[whole->last].index));
   return chosen;
+}
+
+/// The step without the profiler that a report of the same steps gives.
+std::optional<MsInterval> CorrectedStep(const TraceStore& store, const Knowledge& knowledge,
+                                        const Steps& steps, const Calibration& calibration,
+                                        std::optional<double> measured_step_ms) {
+  const std::optional<StepWindow> window = ChooseWindow(store, steps);
+  if (!steps.step_time || !window) return std::nullopt;
+  // Then the report gives none, either.
+  if (steps.source == StepSource::kNone && window->events > kMostWindowEvents) return std::nullopt;
+  const Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, calibration);
+  if (!made.ok()) return std::nullopt;
+  Job& job = *made.value().job;
+  job.SetStepTime(*steps.step_time);
+  if (measured_step_ms && !job.CalibrateTo(*measured_step_ms).ok()) return std::nullopt;
+  const Forecaster forecaster(job);
+  if (!forecaster.WhyNone().empty()) return std::nullopt;
+  return forecaster.baseline().corrected;
 }
 
 /// What launches without a GPU task say of a job's recording; fails where they are too many.
@@ -108,6 +137,8 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
     if (!job.ok()) return job.status();
     made.job = std::move(job).value();
   }
+  const std::optional<DurationNs> step_time = steps.value().ToTell().step_time;
+  if (step_time) made.job->SetStepTime(*step_time);
   made.forecasts = std::move(steps.value().forecasts);
   const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
   if (!lost.ok()) {
@@ -116,15 +147,19 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
     made.note += (made.note.empty() ? "" : "; ") + lost.value();
   }
   made.calibration = fmt::format("Calibration: {}.", chosen.value().from);
-  if (!measured_step_ms) return made;
-  const Result<bool> told = made.job->CalibrateTo(*measured_step_ms);
-  if (!told.ok()) return told.status();
-  made.calibration =
-      told.value() ? fmt::format("Calibrated to the measured step of {} ms.", *measured_step_ms)
-                   : fmt::format(
-                         "The measured step of {} ms says nothing of the host, as the GPU paces "
-                         "it. {}",
-                         *measured_step_ms, made.calibration);
+  if (measured_step_ms) {
+    const Result<bool> told = made.job->CalibrateTo(*measured_step_ms);
+    if (!told.ok()) return told.status();
+    made.calibration =
+        told.value() ? fmt::format("Calibrated to the measured step of {} ms.", *measured_step_ms)
+                     : fmt::format(
+                           "The measured step of {} ms says nothing of the host, as the GPU paces "
+                           "it. {}",
+                           *measured_step_ms, made.calibration);
+  }
+  const std::optional<MsInterval> corrected =
+      CorrectedStep(store, knowledge, steps.value().ToTell(), calibration, measured_step_ms);
+  if (corrected) made.job->SetStepTime(*step_time, corrected);
   return made;
 }
 

@@ -19,6 +19,7 @@ constexpr std::int64_t kCriticalNs = 1'000;
 
 constexpr std::string_view kNoEvent = "(no recorded event)";
 constexpr std::string_view kLoop = "(training loop)";
+constexpr std::string_view kBeforeFirstCall = "(before the first call)";
 /// The task that ran before it on a channel.
 constexpr std::string_view kChannel = "channel";
 constexpr std::string_view kInsertedCall = "(inserted launch)";
@@ -51,7 +52,8 @@ class Sums {
 
 class Explainer {
  public:
-  Explainer(const Job& job, const EditedPlan& edited) : job_(job), edited_(edited) {
+  Explainer(const Job& job, const EditedPlan& edited)
+      : job_(job), edited_(edited), scale_(job.step_scale()) {
     const auto& steps = job.store().steps;
     for (std::size_t row = 0; row < steps.rows(); ++row) {
       if (steps.event[row].valid()) steps_.insert(steps.event[row]);
@@ -63,8 +65,12 @@ class Explainer {
     const Replayed replayed = replayer.Run(edited_.plan);
     PlanExplanation out;
     out.name = std::move(name);
-    out.step_ms = replayed.step_ns / 1e6;
+    out.step_ms = scale_.Ms(replayed.step_ns);
     for (const CriticalLink& link : FindCriticalPath(edited_.plan, replayer)) AddLink(link);
+    if (const double before = scale_.Ns(0); before > 0) {
+      phases_.Add(Name(Phase::kOther), before);
+      operators_.Add(kBeforeFirstCall, before);
+    }
     const std::int32_t steps = edited_.plan.shape->steps;
     out.phases = phases_.For(steps);
     out.operators = operators_.For(steps);
@@ -84,7 +90,8 @@ class Explainer {
   void AddLink(const CriticalLink& link) {
     const TaskIndex origin = edited_.origin[link.task];
     const bool is_gpu = edited_.plan.shape->gpu[link.task] != 0;
-    const auto ran = static_cast<double>(link.ran_ns);
+    const double ran = scale_.factor() * static_cast<double>(link.ran_ns);
+    const double spent = scale_.factor() * static_cast<double>(link.spent_ns);
     if (is_gpu) {
       if (link.ran_ns != 0)
         kernels_.Add(origin == kNoTask ? kInsertedKernel : job_.NameOf(origin), ran, 1);
@@ -93,15 +100,15 @@ class Explainer {
       phases_.Add(Name(origin == kNoTask ? Phase::kOther : job_.ContextOf(origin).phase), ran);
     }
     if (link.edge == kNoCriticalEdge) {
-      waits_.Add(kChannel, static_cast<double>(link.spent_ns), 1);
+      waits_.Add(kChannel, spent, 1);
       return;
     }
     const EdgeKind kind = KindOfEdge(job_.graph(), edited_, link.task, link.edge);
     if (kind == EdgeKind::kHost || kind == EdgeKind::kHandOver) {
-      if (link.spent_ns != 0) AddWork(origin, static_cast<double>(link.spent_ns));
+      if (link.spent_ns != 0) AddWork(origin, spent);
     } else {
       // Also those without a lag: they tell how often the path changes sides.
-      waits_.Add(headroom::Name(kind), static_cast<double>(link.spent_ns), 1);
+      waits_.Add(headroom::Name(kind), spent, 1);
     }
   }
 
@@ -168,6 +175,7 @@ class Explainer {
 
   const Job& job_;
   const EditedPlan& edited_;
+  const StepScale scale_;
   std::set<HostEventId> steps_;
   Sums phases_, operators_, calls_, kernels_, waits_;
 };

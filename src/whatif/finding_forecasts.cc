@@ -217,11 +217,9 @@ void Abstain(std::string why, TraceReport& report) {
   report.engine->error = std::move(why);
 }
 
-/// The recorded median, with the replay's ratio: the window's steps may be a little longer or
-/// shorter than all.
 void CorrectMedian(const Baseline& baseline, Steps& steps) {
-  // A host that was recorded faster than it usually is does not make the job slower.
-  const double kept = std::min(1.0, baseline.corrected.mid / baseline.steady_step_ms);
+  // Rounding may make it a little more.
+  const double kept = std::min(1.0, baseline.corrected.mid / baseline.traced_step_ms);
   steps.corrected_p50 = DurationNs(std::llround(static_cast<double>(steps.p50->ns()) * kept));
   steps.profiler_overhead_pct = 100 * (1 - kept);
 }
@@ -269,6 +267,9 @@ Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const Ho
     return Status::Ok();
   }
   Job& job = *made.value().job;
+  const std::optional<DurationNs> recorded =
+      report.stretch ? report.stretch->wall : report.steps.step_time;
+  if (recorded) job.SetStepTime(*recorded);
   if (!report.stretch) TellThroughput(job, report);
   if (truth.measured_step_ms) {
     const Result<bool> told = job.CalibrateTo(*truth.measured_step_ms);

@@ -84,7 +84,7 @@ TEST(FindingForecastsTest, CorrectedMedianIsTheRecordedOneWhereRecordingCostsNot
 
 TEST(FindingForecastsTest, AMeasuredStepSetsTheHostsSpeed) {
   const TraceReport report = Forecasted(SixSteps(LoaderThenKernels), 0.8);
-  EXPECT_NEAR(report.steps.corrected_p50->ms(), 0.8, 0.001);
+  EXPECT_NEAR(report.engine->corrected_step_ms->mid, 0.8, 0.001);
   EXPECT_NEAR(*report.steps.profiler_overhead_pct, 20, 0.2);
   EXPECT_EQ(report.engine->calibration, "the measured step of 0.8 ms");
   // All host time shrank, the loader's too.

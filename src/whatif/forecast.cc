@@ -95,11 +95,12 @@ constexpr double kNothing = 0.05;
 Forecaster::Forecaster(const Job& job)
     : job_(job),
       memory_(job),
-      uncertainty_{.host = job.host_error(), .steps = SpreadOf(job.steps().steps)} {
-  baseline_.traced_step_ms = job.graph().recorded_step.ms();
+      uncertainty_{
+          .host = job.host_error(),
+          .steps = std::hypot(SpreadOf(job.steps().steps), 1 - job.step_scale().factor())} {
+  baseline_.traced_step_ms = job.step_time().value_or(job.graph().recorded_step).ms();
   if (const std::optional<DurationNs> p50 = job.steps().steps.p50)
     baseline_.marked_step_ms = p50->ms();
-  baseline_.is_periodic = job.graph().periodic;
   if (job.steps().steps.source == StepSource::kNone) {
     baseline_.steps_note =
         "nothing marks the steps of this trace, so the whole recording counts as one, with all "
@@ -112,11 +113,12 @@ Forecaster::Forecaster(const Job& job)
   const std::size_t first = walls.size() > 1 ? 1 : 0;
   double sum = 0;
   for (std::size_t i = first; i < walls.size(); ++i) sum += walls[i];
-  baseline_.replay_step_ms = walls.empty() ? replayed.step_ns / 1e6
-                                           : sum / static_cast<double>(walls.size() - first) / 1e6;
-  baseline_.steady_step_ms = replayed.step_ns / 1e6;
-  baseline_.replay_error_pct = 100 * (baseline_.replay_step_ms / baseline_.traced_step_ms - 1);
-  baseline_.corrected = IntervalOf(job.corrected(), {}, 0, 0);
+  const double replay_ns =
+      walls.empty() ? replayed.step_ns : sum / static_cast<double>(walls.size() - first);
+  const double error = replay_ns / static_cast<double>(job.graph().recorded_step.ns()) - 1;
+  baseline_.replay_error_pct = 100 * error;
+  baseline_.replay_step_ms = baseline_.traced_step_ms * (1 + error);
+  baseline_.corrected = job.corrected_step_ms().value_or(IntervalOf(job.corrected(), {}, 0, 0));
   const EditedPlan unchanged = Edit(job.graph(), job.corrected()).Finish();
   inferred_ms_ = baseline_.corrected.mid - StepOf(WithoutInferredWaits(job.graph(), unchanged));
   baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
@@ -334,7 +336,7 @@ StepLimits Forecaster::LimitsOf(const Plan& plan, double step_ms) {
                        .transfers_ms = 0};
   if (plan.shape->channels.empty()) return limits;
   limits.exposed_ms = std::max(0.0, step_ms - StepOf(alone));
-  limits.transfers_ms = TransfersOf(plan);
+  limits.transfers_ms = job_.step_scale().factor() * TransfersOf(plan);
   return limits;
 }
 

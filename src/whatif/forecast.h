@@ -22,22 +22,20 @@ using StepInterval = MsInterval;
 struct Uncertainty {
   double host = 0;    ///< Of all host time: what recording cost, and the state of the machine.
   double gpu = 0.01;  ///< Of recorded GPU times.
-  double steps = 0;   ///< Of a step: by how much the recorded ones differ, for their mean.
+  /// Of a step: by how much the recorded ones differ, for their mean, and the replay from them.
+  double steps = 0;
 };
 
 /// The job as it is.
 struct Baseline {
-  double traced_step_ms = 0;  ///< Recorded, with its profiler.
-  /// The report's step, which is another measure of the same recording: the median length of the
-  /// whole steps, the first included. None: nothing tells steps apart.
+  double traced_step_ms = 0;  ///< The step time as recorded, with its profiler: as in the report.
+  /// The median length of the whole steps. None: nothing tells steps apart.
   std::optional<double> marked_step_ms;
-  bool is_periodic = false;   ///< Several steps: the traced one is their mean without the first.
-  double replay_step_ms = 0;  ///< The same, replayed: an error of 1 % says that an edge is missing.
+  double replay_step_ms = 0;  ///< Replayed: an error of 1 % says that an edge is missing.
   double replay_error_pct = 0;
-  double steady_step_ms = 0;  ///< The replay's long run, to compare other plans' with.
-  StepInterval corrected;     ///< Without the profiler; in the long run.
-  double host_limit_ms = 0;   ///< Were every GPU task done in no time.
-  double gpu_limit_ms = 0;    ///< Were the host infinitely fast.
+  StepInterval corrected;    ///< Without the profiler; at most the traced one.
+  double host_limit_ms = 0;  ///< Were every GPU task done in no time.
+  double gpu_limit_ms = 0;   ///< Were the host infinitely fast.
   /// What one should know of the recorded steps, and the remedy: that nothing marks them, so that
   /// the whole recording counts as one; what was left out or is missing. Empty: nothing.
   std::string steps_note;
@@ -120,7 +118,7 @@ class Forecaster {
   MsInterval SavesOf(const EditedPlan& edited, double changed_error);
 
  private:
-  double StepOf(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }
+  double StepOf(const Plan& plan) { return job_.step_scale().Ms(replayer_.Run(plan).step_ns); }
   /// The step's interval: all host time, recorded and changed GPU times at both ends of what they
   /// may be.
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error,

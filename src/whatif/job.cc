@@ -72,8 +72,21 @@ void Job::Correct() {
                 FindHostSpeed(store_, graph_, not_dispatch, calibration_), corrected_);
 }
 
+void Job::SetStepTime(DurationNs recorded, std::optional<MsInterval> corrected) {
+  step_time_ = recorded;
+  corrected_step_ms_ = corrected;
+  Replayer replayer;
+  double replayed = replayer.Run(corrected_).step_ns;
+  double told = corrected ? corrected->mid * 1e6 : static_cast<double>(recorded.ns());
+  // A host that was recorded faster than it usually is does not make the job slower.
+  if (!corrected) replayed = std::max(replayed, replayer.Run(recorded_).step_ns);
+  if (replayed <= 0 || told <= 0) return;
+  step_scale_ =
+      graph_.periodic ? StepScale::OfMany(told, replayed) : StepScale::OfOne(told, replayed);
+}
+
 Result<bool> Job::CalibrateTo(double step_ms) {
-  const Result<MeasuredStep> measured = FitToMeasuredStep(corrected_, step_ms);
+  const Result<MeasuredStep> measured = FitToMeasuredStep(corrected_, step_ms, step_scale_);
   if (!measured.ok()) return measured.status();
   if (!measured.value().tells) return false;
   StretchHost(corrected_, measured.value().host_factor);

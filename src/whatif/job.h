@@ -17,6 +17,7 @@
 #include "cost/device_spec.h"
 #include "graph/graph.h"
 #include "sim/edit.h"
+#include "sim/step_scale.h"
 #include "store/trace_store.h"
 #include "whatif/calibration.h"
 #include "whatif/host_speed.h"
@@ -45,6 +46,14 @@ class Job {
   const Calibration& calibration() const { return calibration_; }
   /// Half-width, as a share, of what all corrected host time may be wrong by.
   double host_error() const { return host_error_; }
+
+  /// Tells the step time as recorded, of which the steps of this job may be a part, and without the
+  /// profiler; where that is not given, as this job's replay has it. Unless told, a step is what
+  /// the replay makes of this job's steps.
+  void SetStepTime(DurationNs recorded, std::optional<MsInterval> corrected = {});
+  std::optional<DurationNs> step_time() const { return step_time_; }
+  const std::optional<MsInterval>& corrected_step_ms() const { return corrected_step_ms_; }
+  const StepScale& step_scale() const { return step_scale_; }
 
   /// Takes the host to the speed for which the job takes this step without its profiler; false
   /// where the GPU paces the step, so that it tells nothing. Fails as FitToMeasuredStep() does.
@@ -85,6 +94,9 @@ class Job {
   StepAnalysis steps_;
   Graph graph_;
   Plan recorded_, corrected_;
+  std::optional<DurationNs> step_time_;
+  std::optional<MsInterval> corrected_step_ms_;
+  StepScale step_scale_;
   std::vector<TaskIndex> launch_of_;
   std::vector<std::int64_t> launched_by_;
   std::optional<DeviceSpec> device_;  ///< With the calibration's shares.

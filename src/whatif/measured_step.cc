@@ -34,12 +34,12 @@ void StretchHost(Plan& plan, double factor) {
   }
 }
 
-Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms) {
+Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepScale scale) {
   Replayer replayer;
   const auto step_at = [&](double factor) {
     Plan scaled = plan;
     StretchHost(scaled, factor);
-    return replayer.Run(scaled).step_ns / 1e6;
+    return scale.Ms(replayer.Run(scaled).step_ns);
   };
   const double least = step_at(kLeast), most = step_at(kMost);
   if (step_ms < least * (1 - kNoise)) {

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "graph/graph.h"
 #include "sim/schedule.h"
+#include "sim/step_scale.h"
 
 namespace headroom {
 
@@ -16,7 +17,7 @@ struct MeasuredStep {
 /// The factor on the host's work and calls for which the plan replays in `step_ms`. Fails (kUsage)
 /// where no likely factor (0.3 to 3) does: then the time is of another job, e.g. another batch size
 /// or precision.
-Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms);
+Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepScale scale = {});
 
 /// Multiplies the host's work and calls of a plan, inserted ones included.
 void StretchHost(Plan& plan, double factor);

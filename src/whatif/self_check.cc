@@ -137,12 +137,13 @@ SelfCheck Work(const Job& job, double step) {
   EditedPlan edited = edit.Finish();
   edited.plan = Halved(job.corrected(), {.host = true, .gpu = true});
   const PlanExplanation path = ExplainPlan(job, "", edited);
-  const double longest = step / 2 + std::max(0.0, path.waits_ms) * 1e6 / 2;
+  const double told = job.step_scale().Ms(step);
+  const double longest = told / 2 + std::max(0.0, path.waits_ms) / 2;
   return {.name = "all work halved",
           .expectation = "host and GPU twice as fast: 2x, less the latencies and gaps on the path",
-          .figure = step / (path.step_ms * 1e6),
+          .figure = told / path.step_ms,
           .unit = "x",
-          .low = step / longest * (1 - kReplayPct / 100),
+          .low = told / longest * (1 - kReplayPct / 100),
           .high = 2 * (1 + kReplayPct / 100)};
 }
 

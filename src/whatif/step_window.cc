@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bottleneck.h"
+#include "analysis/step_time.h"
 #include "analysis/steps.h"
 #include "store/slice.h"
 
@@ -18,25 +18,6 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
     events += rows.last - rows.first;
   }
   return events;
-}
-
-/// Rows that a window may hold: whole, and not the one step among five or more that takes far
-/// longer than the others. Several slow ones are how the job runs.
-std::vector<bool> UsableRows(const Steps& steps) {
-  constexpr std::int64_t kFewest = 5;
-  std::vector<bool> usable;
-  std::int64_t whole = 0, slow = 0;
-  std::size_t slow_row = 0;
-  for (std::size_t row = 0; row < steps.list.size(); ++row) {
-    usable.push_back(!steps.list[row].lost_tasks);
-    if (!usable[row]) continue;
-    ++whole;
-    if (!steps.p50 || !IsOutlier(steps.list[row].wall, *steps.p50)) continue;
-    ++slow;
-    slow_row = row;
-  }
-  if (slow == 1 && whole >= kFewest) usable[slow_row] = false;
-  return usable;
 }
 
 std::vector<bool> PausesOf(const Steps& steps) {
@@ -55,7 +36,7 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
   });
   if (median == rows.end()) return std::nullopt;
   const auto at = static_cast<std::size_t>(median - rows.begin());
-  const std::vector<bool> usable = UsableRows(steps), pauses = PausesOf(steps);
+  const std::vector<bool> usable = UsualSteps(steps), pauses = PausesOf(steps);
   StepWindow window{.first = at, .last = at, .events = EventsIn(store, *median)};
   const auto take = [&](std::size_t row) {
     if (!usable[row]) return false;
@@ -76,7 +57,7 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
 }
 
 std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
-  const std::vector<bool> usable = UsableRows(steps), pauses = PausesOf(steps);
+  const std::vector<bool> usable = UsualSteps(steps), pauses = PausesOf(steps);
   std::optional<StepWindow> longest;
   std::size_t first = 0;
   for (std::size_t row = 0; row < steps.list.size(); ++row) {

@@ -210,7 +210,7 @@ std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns) {
   std::vector<SweepTarget> targets;
   Replayer replayer;
   for (const auto& [name, plan] : by_name) {
-    const double step = replayer.Run(plan).step_ns;
+    const double step = job.step_scale().Ns(replayer.Run(plan).step_ns);
     SweepTarget target{.kind = TargetKind::kSync, .name = std::string(name), .replays = 1};
     target.step_ms.back() = step / 1e6;
     target.saves_ms = target.saves_at_most_ms = (step_ns - step) / 1e6;
@@ -260,7 +260,7 @@ struct TargetSweep::State {
         finder(of_job),
         candidates(finder.Find()),
         measured(candidates.size()),
-        replayer(of_job.corrected()),
+        replayer(of_job.corrected(), of_job.step_scale()),
         step_ns(replayer.Run({}, 1)) {}
 
   const Job& job;

@@ -1,6 +1,7 @@
 #include "whatif/timeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -33,6 +34,7 @@ class Predictor {
     AddGpuTasks();
     AddSteps();
     BeginAtZero();
+    TellSteps();
     return std::move(out_);
   }
 
@@ -273,6 +275,21 @@ class Predictor {
     for (std::size_t i = 0; i < out_.steps.size(); ++i) {
       const std::int64_t next = i + 1 < out_.steps.size() ? out_.steps[i + 1].start_ns : end;
       out_.steps[i].duration_ns = next - out_.steps[i].start_ns;
+    }
+  }
+
+  /// Takes the replayed times to the step that all answers tell (sim/step_scale.h).
+  void TellSteps() {
+    const StepScale& scale = job_.step_scale();
+    const auto stretch = [&](auto& span, double start_shift) {
+      const auto at = [&](std::int64_t ns) { return scale.factor() * static_cast<double>(ns); };
+      const std::int64_t end = std::llround(scale.Ns(0) + at(span.start_ns + span.duration_ns));
+      span.start_ns = std::llround(start_shift + at(span.start_ns));
+      span.duration_ns = end - span.start_ns;
+    };
+    for (TimelineStep& step : out_.steps) stretch(step, 0);
+    for (auto* const spans : {&out_.calls, &out_.gpu_tasks, &out_.transfers}) {
+      for (TimelineSpan& span : *spans) stretch(span, scale.Ns(0));
     }
   }
 

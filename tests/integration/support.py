@@ -412,9 +412,15 @@ ACTS_ON = {
 def _invariants(report):
     """What holds for any trace."""
     steps, split = report["steps"], report["step_breakdown"]
-    both = steps["corrected_p50_ms"] is not None and steps["p50_ms"] is not None
-    if both and steps["corrected_p50_ms"] > steps["p50_ms"] + 1e-6:
-        yield f"without the profiler {steps['corrected_p50_ms']} ms, recorded {steps['p50_ms']} ms"
+    corrected = steps["corrected_step_ms"]
+    if corrected and not 0 <= corrected["low"] <= corrected["mid"] <= corrected["high"]:
+        yield f"corrected_step_ms is no interval: {corrected}"
+    if corrected and steps["step_time_ms"] is None:
+        yield "a step is known without the profiler and not as recorded"
+    elif corrected and corrected["mid"] > steps["step_time_ms"] * (1 + 1e-9):
+        yield f"without the profiler {corrected['mid']} ms, recorded {steps['step_time_ms']} ms"
+    if corrected and len(report["inputs"]) == 1 and corrected != report["engine_window"]["corrected_step_ms"]:
+        yield f"two steps without the profiler: {corrected}, {report['engine_window']['corrected_step_ms']}"
     ids = [finding["id"] for finding in report["findings"]]
     acting = ACTS_ON.get(report["bottleneck"]["verdict"], ())
     if len(report["inputs"]) == 1 and set(ids) & set(acting) and ids[0] not in acting:

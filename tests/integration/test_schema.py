@@ -54,6 +54,8 @@ REPORT: dict[str, Any] = {
         "mean_ms": 0.002,
         "min_ms": 0.002,
         "max_ms": 0.002,
+        "step_time_ms": 0.002,
+        "corrected_step_ms": {"low": 0.001, "mid": 0.002, "high": 0.003},
         "corrected_p50_ms": 0.002,
         "profiler_overhead_pct": 0,
         "confidence": None,
@@ -428,8 +430,9 @@ class Schema(unittest.TestCase):
 
     def test_no_steps_means_null_not_zero(self):
         self.report["steps"].update(
-            source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None
+            source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None, step_time_ms=None
         )
+        self.report["steps"].update(corrected_step_ms=None)
         self.report["step_breakdown"] = self.report["ceiling"] = None
         self.assertEqual(support.violations(self.report), [])
         self.report["steps"]["p50_ms"] = 0
@@ -439,14 +442,15 @@ class Schema(unittest.TestCase):
         self.report["stretch"] = {"start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "gpu_tasks": 1}
         self.assert_refused("a stretch beside steps")
         self.report["steps"].update(
-            source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None
+            source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None, step_time_ms=None
         )
-        self.report["steps"].update(corrected_p50_ms=None, profiler_overhead_pct=None)
+        self.report["steps"].update(corrected_step_ms=None, corrected_p50_ms=None, profiler_overhead_pct=None)
         self.assertEqual(support.violations(self.report), [])
 
     def test_whole_steps_have_a_median(self):
-        for key in ("p50_ms", "mean_ms", "min_ms", "max_ms"):
+        for key in ("p50_ms", "mean_ms", "min_ms", "max_ms", "step_time_ms"):
             self.report["steps"][key] = None
+        self.report["steps"]["corrected_step_ms"] = None
         self.assertTrue(support.violations(self.report), "a null median of one whole step")
         self.report["steps"]["list"][0]["whole"] = False
         self.report["step_breakdown"] = self.report["ceiling"] = None

@@ -58,7 +58,8 @@ export interface Report extends ReportTables {
     p50_ms: number | null;
     min_ms: number | null;
     max_ms: number | null;
-    corrected_p50_ms: number | null;
+    step_time_ms: number | null;
+    corrected_step_ms: { low: number; mid: number; high: number } | null;
   };
   /** Of a recording without steps: what the breakdown is of. */
   stretch?: { wall_ms: number } | null;

@@ -22,7 +22,8 @@ function report(forwardMs: number, kernels: [string, number, number | null][], s
       p50_ms: forwardMs,
       min_ms: forwardMs,
       max_ms: forwardMs,
-      corrected_p50_ms: null,
+      step_time_ms: forwardMs,
+      corrected_step_ms: null,
     },
     step_breakdown: { ...PARTS, forward_ms: forwardMs, gpu: PARTS, wall_ms: forwardMs },
     bottleneck: { verdict: "host", share_pct: null, confidence: null, evidence: [] },
@@ -102,7 +103,7 @@ test("without steps, shares are compared, not a whole trace with a step", () => 
 test("steps with and without the profiler are not mixed", () => {
   const corrected = (ms: number) => ({
     ...report(ms, []),
-    steps: { ...report(ms, []).steps, corrected_p50_ms: ms - 1 },
+    steps: { ...report(ms, []).steps, corrected_step_ms: { low: ms - 2, mid: ms - 1, high: ms } },
   });
   expect(stepsOf(corrected(10), corrected(8))).toEqual({ beforeMs: 9, afterMs: 7, corrected: true });
   expect(stepsOf(corrected(10), report(8, []))).toEqual({ beforeMs: 10, afterMs: 8, corrected: false });

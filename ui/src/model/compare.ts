@@ -69,16 +69,16 @@ export function rowDifferences(before: ComparedReport, after: ComparedReport, ta
     .sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
 }
 
-/** The median step: less the profiler's cost where both reports tell it, else as recorded. */
+/** The step time: without the profiler where both reports tell it, else as recorded. */
 export function stepsOf(
   before: ComparedReport,
   after: ComparedReport,
 ): { beforeMs: number; afterMs: number; corrected: boolean } | null {
   const [b, a] = [before.steps, after.steps];
-  if (b.corrected_p50_ms !== null && a.corrected_p50_ms !== null)
-    return { beforeMs: b.corrected_p50_ms, afterMs: a.corrected_p50_ms, corrected: true };
-  if (b.p50_ms === null || a.p50_ms === null) return null;
-  return { beforeMs: b.p50_ms, afterMs: a.p50_ms, corrected: false };
+  if (b.corrected_step_ms !== null && a.corrected_step_ms !== null)
+    return { beforeMs: b.corrected_step_ms.mid, afterMs: a.corrected_step_ms.mid, corrected: true };
+  if (b.step_time_ms === null || a.step_time_ms === null) return null;
+  return { beforeMs: b.step_time_ms, afterMs: a.step_time_ms, corrected: false };
 }
 
 /** Why the two may not be comparable: another GPU, another batch. */

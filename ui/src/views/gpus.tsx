@@ -16,7 +16,7 @@ import {
   formatSentence,
   formatSpeedup,
 } from "../format";
-import { isWhole, replayedAs } from "../model/baseline";
+import { isWhole } from "../model/baseline";
 import type { ChartPoint, ChartSeries } from "../model/chart";
 import {
   bestOf,
@@ -286,7 +286,7 @@ export function Gpus({ report, state, go }: ViewProps) {
         <h2 id="gpus">This job on {rows.length} GPUs</h2>
         <p class="dim">
           {recorded !== null &&
-            `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "a step"}, ${replayedAs(report.steps)}. `}
+            `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "a step"} without the profiler. `}
           {memory === null
             ? `What memory it takes is not known: ${answer.baseline?.no_memory ?? "nothing tells"}.`
             : `It takes ${formatBytes(memory)} of memory at the peak.`}

@@ -24,7 +24,7 @@ const VERDICTS: Record<string, string> = {
 
 /** A recording without steps is told of as a whole. */
 function stepHeading({ steps, stretch }: Report): string {
-  if (steps.p50_ms !== null) return `${formatMs(steps.p50_ms)} a step`;
+  if (steps.step_time_ms !== null) return `${formatMs(steps.step_time_ms)} a step`;
   return stretch ? `${formatMs(stretch.wall_ms)} in all, without steps` : "No whole step was recorded";
 }
 
@@ -120,10 +120,11 @@ export function Overview({ report, catalogue, go }: ViewProps) {
       </section>
       <section aria-labelledby="step" class="card">
         <h2 id="step">{stepHeading(report)}</h2>
-        {steps.p50_ms !== null && (
+        {steps.step_time_ms !== null && (
           <p class="dim">
-            Median of {formatCount(steps.count)}, from {formatMs(steps.min_ms)} to {formatMs(steps.max_ms)}.
-            {steps.corrected_p50_ms !== null && ` Less the profiler's cost: ${formatMs(steps.corrected_p50_ms)}.`}
+            The mean; of {formatCount(steps.count)} steps, from {formatMs(steps.min_ms)} to {formatMs(steps.max_ms)},
+            median {formatMs(steps.p50_ms)}.
+            {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
           </p>
         )}
         <ChangeSince report={report} />

@@ -7,7 +7,7 @@ import { Slider } from "../components/slider";
 import { useDraft } from "../components/use_draft";
 import { Waterfall } from "../components/waterfall";
 import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatSpeedup } from "../format";
-import { isWhole, notesOf, replayedAs, sentenceOf } from "../model/baseline";
+import { isWhole, notesOf, sentenceOf } from "../model/baseline";
 import type { ChartSeries } from "../model/chart";
 import { rangeOf } from "../model/key_range";
 import { type Alone, choiceOf, defaultsOf, groupsOf, textOf, valuesText } from "../model/scenario";
@@ -56,7 +56,7 @@ function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: n
         {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
       <p class="dim">
-        {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)}, both {replayedAs(steps)}. Memory:{" "}
+        {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)}, both without the profiler. Memory:{" "}
         {forecast.memory_delta_bytes === null
           ? "not known"
           : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}
@@ -234,7 +234,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const whole = answer?.scenarios[0];
   const job = answer?.baseline ?? ranking?.baseline ?? null;
   const baseline = job?.corrected_step_ms ?? 0;
-  const notes = job === null ? [] : notesOf(job, report.steps);
+  const notes = job === null ? [] : notesOf(job);
   const shownParts = prefixes.length === 0 ? NONE : parts.answer;
   const partsFit =
     shownParts !== null &&

@@ -1,0 +1,45 @@
+#include "analysis/step_time.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "analysis/steps.h"
+
+namespace headroom {
+namespace step_time_test {
+
+Steps Of(const std::vector<int>& walls_us) {
+  Steps steps;
+  for (const int us : walls_us) steps.list.emplace_back().wall = DurationNs(us * 1'000);
+  static_cast<WallSummary&>(steps) = SummarizeWalls(steps.list);
+  return steps;
+}
+
+TEST(StepTimeTest, IsTheMeanAsLoadersDeliverInBursts) {
+  EXPECT_EQ(StepTimeOf(Of({90, 60, 300, 60, 60, 300, 60}))->mean.ns(), 140'000);
+}
+
+TEST(StepTimeTest, IsWithoutTheFirstWhereThereAreOthers) {
+  EXPECT_EQ(StepTimeOf(Of({120, 100, 100, 100}))->mean.ns(), 100'000);
+  EXPECT_EQ(StepTimeOf(Of({120, 100}))->steps, 1);
+  EXPECT_EQ(StepTimeOf(Of({120}))->mean.ns(), 120'000);
+}
+
+TEST(StepTimeTest, LeavesOutOneStepAmongFiveThatIsFarSlower) {
+  EXPECT_EQ(StepTimeOf(Of({10, 11, 9, 10, 4'000}))->mean.ns(), 10'000);
+  EXPECT_EQ(StepTimeOf(Of({10, 10, 10, 40}))->mean.ns(), 20'000) << "of four, nobody can tell";
+  EXPECT_EQ(StepTimeOf(Of({4'000, 10, 12, 10, 12}))->mean.ns(), 11'000) << "the first, once";
+}
+
+TEST(StepTimeTest, IsOfWholeSteps) {
+  Steps steps = Of({10, 12, 1, 14});
+  steps.list[2].lost_tasks = true;
+  static_cast<WallSummary&>(steps) = SummarizeWalls(steps.list);
+  EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 13'000);
+  for (StepRow& row : steps.list) row.lost_tasks = true;
+  EXPECT_FALSE(StepTimeOf(steps).has_value());
+}
+
+}  // namespace step_time_test
+}  // namespace headroom

@@ -1,0 +1,26 @@
+#include "sim/step_scale.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom {
+namespace step_scale_test {
+
+TEST(StepScaleTest, TellsStepsAsReplayedUnlessTold) { EXPECT_EQ(StepScale().Ns(5), 5); }
+
+TEST(StepScaleTest, StepsInALoopShrinkByTheSameFactor) {
+  const StepScale scale = StepScale::OfMany(90, 100);
+  EXPECT_DOUBLE_EQ(scale.Ns(100), 90);
+  EXPECT_DOUBLE_EQ(scale.Ns(50), 45);
+}
+
+TEST(StepScaleTest, WhatAStepHasBeforeItsFirstCallStays) {
+  const StepScale longer = StepScale::OfOne(130, 100);
+  EXPECT_DOUBLE_EQ(longer.Ns(100), 130);
+  EXPECT_DOUBLE_EQ(longer.Ns(50), 80);
+  const StepScale shorter = StepScale::OfOne(90, 100);
+  EXPECT_DOUBLE_EQ(shorter.Ns(100), 90);
+  EXPECT_DOUBLE_EQ(shorter.Ns(0), 0);
+}
+
+}  // namespace step_scale_test
+}  // namespace headroom
