@@ -97,9 +97,10 @@ struct EngineSummary {
 
 struct Steps : WallSummary {
   StepSource source = StepSource::kNone;
-  std::string confidence;  ///< Of inferred steps: "high", "medium", "low"; else empty.
-  std::string marker;      ///< What the steps were told by.
-  ProcessId process;       ///< Whose steps these are; none: not of one process.
+  std::string confidence;         ///< Of inferred steps: "high", "medium", "low"; else empty.
+  std::string confidence_reason;  ///< Why not more or less; empty as `confidence`.
+  std::string marker;             ///< What the steps were told by.
+  ProcessId process;              ///< Whose steps these are; none: not of one process.
   std::vector<StepRow> list;
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include "analysis/format.h"
 #include "analysis/steps/kernel_steps.h"
 #include "base/ascii.h"
 
@@ -179,6 +181,9 @@ FoundSteps StepsBetween(const TraceStore& store, const Marks::value_type& marks)
   found.process = marks.first.first;
   found.marker = std::string(store.Text(marks.first.second));
   found.confidence = ConfidenceOf(marks.second.times);
+  found.reason = fmt::format("{} of them, whose distances vary by {:.0f} %",
+                             FormatCount(std::ssize(marks.second.times)),
+                             100 * Unevenness(marks.second.times));
   found.steps = BetweenMarks(marks.second.times);
   return found;
 }
@@ -236,6 +241,7 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
   FoundSteps found = StepsBetween(store, *best);
   // Nothing but its regularity says that it is a step.
   if (found.confidence == "high") found.confidence = "medium";
+  found.reason += "; nothing but that says that it is a step";
   return found;
 }
 
@@ -299,7 +305,11 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
                         gap.ns() * kNextToNothing * static_cast<std::int64_t>(ranges.size()) <=
                             best->second.covered.ns();
   found.source = is_whole ? StepSource::kAnnotation : StepSource::kInferred;
-  if (!is_whole) found.confidence = ranges.size() >= 5 ? "high" : "medium";
+  if (!is_whole) {
+    found.confidence = ranges.size() >= 5 ? "high" : "medium";
+    found.reason = fmt::format("the names of {} ranges count iterations, with time between them",
+                               FormatCount(std::ssize(ranges)));
+  }
   found.marker = MarkerOf(store.Text(events.name[ranges.front().index()]));
   found.process = best->first.first;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -348,6 +358,8 @@ FoundSteps FromProgramRuns(const TraceStore& store) {
   found.on_gpu = true;
   found.marker = best.name;
   found.confidence = best.spans.size() >= kFewestMarks ? "high" : "medium";
+  found.reason = fmt::format("{} of the program that holds most of the device's time",
+                             Plural(std::ssize(best.spans), "run"));
   for (std::size_t i = 0; i < best.spans.size(); ++i) {
     Interval span = best.spans[i];
     if (i + 1 < best.spans.size()) span.end = best.spans[i + 1].start;
@@ -374,6 +386,12 @@ FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
   found.confidence = exact && count >= kMany && repeated.covered >= kNearlyAll ? "high"
                      : exact || count >= kMany                                 ? "medium"
                                                                                : "low";
+  found.reason = fmt::format(
+      "{} of {} repetitions {}; they hold {:.0f} % of the stream's kernel time{}",
+      FormatCount(static_cast<std::int64_t>(repeated.exact)),
+      FormatCount(static_cast<std::int64_t>(count)),
+      repeated.of_families ? "are the same but for the sizes of products" : "are exactly the same",
+      100 * repeated.covered, repeated.by_times ? "; only times tell where one ends" : "");
   for (std::size_t i = 0; i < count; ++i)
     found.steps.push_back({static_cast<std::int64_t>(i), repeated.spans[i]});
   return found;
@@ -421,6 +439,7 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   if (!options.known_steps.empty()) {
     return FoundSteps{.source = StepSource::kGiven,
                       .confidence = {},
+                      .reason = {},
                       .marker = {},
                       .process = options.process_of_steps,
                       .steps = options.known_steps};

@@ -532,6 +532,7 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   FindIdle(store, out);
   out.steps.source = found.source;
   out.steps.confidence = found.confidence;
+  out.steps.confidence_reason = found.reason;
   out.steps.marker = found.marker;
   out.steps.process = out.process;
   for (const HostStep& step : found.steps) {

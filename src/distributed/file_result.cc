@@ -103,9 +103,10 @@ void serialize(Archive& archive, EngineSummary& row) {
 // Two classes have its members: a member that is added must be added here by hand.
 template <typename Archive>
 void serialize(Archive& archive, Steps& steps) {
-  archive(cereal::base_class<WallSummary>(&steps), steps.source, steps.confidence, steps.marker,
-          steps.process, steps.list, steps.tasks_before_first, steps.tasks_outside,
-          steps.optimizer_every, steps.corrected_p50, steps.profiler_overhead_pct);
+  archive(cereal::base_class<WallSummary>(&steps), steps.source, steps.confidence,
+          steps.confidence_reason, steps.marker, steps.process, steps.list,
+          steps.tasks_before_first, steps.tasks_outside, steps.optimizer_every, steps.step_time,
+          steps.corrected_p50, steps.profiler_overhead_pct);
 }
 
 template <typename Archive>

@@ -50,7 +50,10 @@ TEST(FileResultTest, EveryMemberOfSteps) {
   steps.max = DurationNs(4);
   steps.source = StepSource::kGiven;
   steps.confidence = "high";
+  steps.confidence_reason = "even";
   steps.marker = "step";
+  steps.optimizer_every = 2;
+  steps.step_time = DurationNs(11);
   steps.process = ProcessId(5u);
   steps.list.emplace_back().index = 6;
   steps.tasks_before_first = 7;
@@ -64,7 +67,10 @@ TEST(FileResultTest, EveryMemberOfSteps) {
   EXPECT_EQ(back.max, steps.max);
   EXPECT_EQ(back.source, steps.source);
   EXPECT_EQ(back.confidence, steps.confidence);
+  EXPECT_EQ(back.confidence_reason, steps.confidence_reason);
   EXPECT_EQ(back.marker, steps.marker);
+  EXPECT_EQ(back.optimizer_every, steps.optimizer_every);
+  EXPECT_EQ(back.step_time, steps.step_time);
   EXPECT_EQ(back.process, steps.process);
   EXPECT_EQ(back.list.front().index, 6);
   EXPECT_EQ(back.tasks_before_first, steps.tasks_before_first);

@@ -124,6 +124,7 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.Key("corrected_p50_ms").Milliseconds(summary.corrected_p50);
   json.Key("profiler_overhead_pct").Number(summary.profiler_overhead_pct);
   json.Key("confidence").StringOrNull(steps.confidence);
+  json.Key("confidence_reason").StringOrNull(steps.confidence_reason);
   json.Key("marker").StringOrNull(steps.marker);
   json.Key("optimizer_every").Integer(steps.optimizer_every);
   json.Key("list").BeginArray(Layout::kLines);

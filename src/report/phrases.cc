@@ -131,8 +131,9 @@ std::string StepSourceText(const Steps& steps) {
     case StepSource::kAnnotation:
       return fmt::format("marks in the trace{}", marker);
     case StepSource::kInferred:
-      return fmt::format("inferred from what repeats{}; confidence: {}", marker,
-                         steps.confidence.empty() ? "unknown" : steps.confidence);
+      return fmt::format("inferred from what repeats{}; confidence {}{}", marker,
+                         steps.confidence.empty() ? "unknown" : steps.confidence,
+                         steps.confidence_reason.empty() ? "" : ": " + steps.confidence_reason);
     case StepSource::kGiven:
       return fmt::format("the marker that you gave{}", marker);
     case StepSource::kNone:

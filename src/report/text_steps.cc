@@ -112,6 +112,13 @@ void BreakdownLine(TextContext& c, std::string_view name, DurationNs time,
   c.page.Line(line);
 }
 
+/// Returns whether the steps have a backward pass or an optimizer: a server's have neither.
+bool Trains(const TraceReport& file) {
+  if (!file.breakdown) return false;
+  const BreakdownParts& parts = file.breakdown->step;
+  return (parts.backward + parts.optimizer).ns() > 0;
+}
+
 }  // namespace
 
 void WriteBottleneck(TextContext& c) {
@@ -155,12 +162,11 @@ void WriteSteps(TextContext& c) {
   }
   c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.step_time)), CountedText(summary),
                  Style::kDim);
-  c.Meaning(
-      c.AnyGpuWork()
-          ? "One step is one iteration of training. It ends where its GPU work ends."
-          : fmt::format("One step is one iteration of training, as long as the host takes for "
-                        "it: {}{}.",
-                        c.NoGpuWork(), c.file.health.cut ? " before the file was cut" : ""));
+  const std::string_view iteration = Trains(c.file) ? "one iteration of training" : "one iteration";
+  c.Meaning(c.AnyGpuWork()
+                ? fmt::format("One step is {}. It ends where its GPU work ends.", iteration)
+                : fmt::format("One step is {}, as long as the host takes for it: {}{}.", iteration,
+                              c.NoGpuWork(), c.file.health.cut ? " before the file was cut" : ""));
   std::string spread = fmt::format("median {}, from {} to {}", FormatMs(*summary.p50),
                                    FormatMs(*summary.min), FormatMs(*summary.max));
   if (summary.usual < summary.whole) spread += "; 1 step that is far slower left out";

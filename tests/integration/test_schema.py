@@ -59,6 +59,7 @@ REPORT: dict[str, Any] = {
         "corrected_p50_ms": 0.002,
         "profiler_overhead_pct": 0,
         "confidence": None,
+        "confidence_reason": None,
         "marker": "ProfilerStep#N",
         "optimizer_every": None,
         "list": [
