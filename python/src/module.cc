@@ -136,9 +136,11 @@ void BindTrace(py::module_& module) {
            py::arg("trace"), py::arg("steps"), py::arg("step_marker"), py::arg("measured_step_ms"),
            py::arg("calibration"), py::arg("local_state"))
       .def_property_readonly("step_ms", &Recording::step_ms)
-      .def_property_readonly(
-          "recorded_step_ms",
-          [](const Recording& recording) { return recording.job().graph().recorded_step.ms(); })
+      .def_property_readonly("recorded_step_ms",
+                             [](const Recording& recording) {
+                               const Job& job = recording.job();
+                               return job.step_time().value_or(job.graph().recorded_step).ms();
+                             })
       .def_property_readonly(
           "steps", [](const Recording& recording) { return recording.job().graph().steps; })
       .def_property_readonly(
@@ -240,7 +242,7 @@ void BindGraph(py::module_& module) {
         const EditedPlan plan = graph.Finish();
         const std::size_t numbers = graph.numbers();
         const std::shared_ptr<const Recording>& recording = graph.recording();
-        return WithoutGil([&] { return ReplayEdited(recording->job().graph(), plan, numbers); });
+        return WithoutGil([&] { return ReplayEdited(recording->job(), plan, numbers); });
       });
 }
 

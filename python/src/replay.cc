@@ -18,14 +18,15 @@ const char* NameOfEdge(const Graph& graph, const EditedPlan& edited, const Criti
 
 }  // namespace
 
-ReplayResult ReplayEdited(const Graph& graph, const EditedPlan& edited, std::size_t tasks) {
+ReplayResult ReplayEdited(const Job& job, const EditedPlan& edited, std::size_t tasks) {
   const Plan& plan = edited.plan;
   Replayer replayer;
   const Replayed replayed = replayer.Run(plan);
   ReplayResult result;
-  result.step_ms = replayed.step_ns / 1e6;
+  result.step_ms = job.step_scale().Ms(replayed.step_ns);
   result.settled = replayed.settled;
-  for (const double wall : replayed.step_walls_ns) result.step_walls_ms.push_back(wall / 1e6);
+  for (const double wall : replayed.step_walls_ns)
+    result.step_walls_ms.push_back(job.step_scale().Ms(wall));
 
   result.starts.assign(tasks, ReplayResult::kNotThere);
   result.ends.assign(tasks, ReplayResult::kNotThere);
@@ -42,7 +43,7 @@ ReplayResult ReplayEdited(const Graph& graph, const EditedPlan& edited, std::siz
   for (const CriticalLink& link : FindCriticalPath(plan, replayer)) {
     const TaskIndex number = edited.number[link.task];
     result.critical_path.push_back({.task = number == kNoTask ? -1 : std::int64_t{number},
-                                    .edge = NameOfEdge(graph, edited, link),
+                                    .edge = NameOfEdge(job.graph(), edited, link),
                                     .lag_ns = link.edge == kNoCriticalEdge ? 0 : link.spent_ns,
                                     .ran_ns = link.ran_ns});
   }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/graph.h"
 #include "sim/edit.h"
+#include "whatif/job.h"
 
 namespace headroom::python {
 
@@ -33,6 +33,6 @@ struct ReplayResult {
 /// Replays until the steps repeat. Touches neither Python nor the job.
 ///
 /// @param tasks  of the graph and inserted
-ReplayResult ReplayEdited(const Graph& graph, const EditedPlan& edited, std::size_t tasks);
+ReplayResult ReplayEdited(const Job& job, const EditedPlan& edited, std::size_t tasks);
 
 }  // namespace headroom::python
