@@ -373,7 +373,7 @@ class Replay:
 
     @property
     def step_ms(self) -> float:
-        """A step in the steady state, in the step time that all answers tell; starts and ends are as replayed."""
+        """A step in the steady state, on the scale of `graph.step_ms`. Starts and ends are as replayed."""
         return self._result.step_ms
 
     @property

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/format.h"
-#include "analysis/step_time.h"
+#include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 
 namespace headroom {

@@ -12,7 +12,7 @@
 #include "analysis/late_idle.h"
 #include "analysis/own_time.h"
 #include "analysis/remedies.h"
-#include "analysis/step_time.h"
+#include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 #include "store/trace_formats.h"
 

@@ -91,14 +91,14 @@ struct EngineSummary {
   double replay_error_pct = 0;                 ///< Of the unchanged window, against its own steps.
   std::string calibration;                     ///< What is known of the recording's cost, and how.
   std::string error;                           ///< Why it tells nothing; empty: it does.
-  /// Steps::step_time without the profiler, or the stretch; none with an error.
+  /// Steps::step_time without the profiler; if there are no steps, the stretch. None: see `error`.
   std::optional<MsInterval> corrected_step_ms;
 };
 
 struct Steps : WallSummary {
   StepSource source = StepSource::kNone;
   std::string confidence;         ///< Of inferred steps: "high", "medium", "low"; else empty.
-  std::string confidence_reason;  ///< Why not more or less; empty as `confidence`.
+  std::string confidence_reason;  ///< Why it is no higher or lower; else empty.
   std::string marker;             ///< What the steps were told by.
   ProcessId process;              ///< Whose steps these are; none: not of one process.
   std::vector<StepRow> list;
@@ -107,8 +107,8 @@ struct Steps : WallSummary {
   /// The optimizer steps in every so many steps: gradients are accumulated. None: in every step, or
   /// not known.
   std::optional<std::int64_t> optimizer_every;
-  /// The step time as recorded (analysis/step_time.h): without the profiler, it is
-  /// EngineSummary::corrected_step_ms. None: no step is whole.
+  /// As recorded (analysis/steps/step_time.h). EngineSummary::corrected_step_ms is the same without
+  /// the profiler. None: no step is whole.
   std::optional<DurationNs> step_time;
   /// p50 without the profiler's own cost, and the share of p50 that this is. None: the engine could
   /// not tell.

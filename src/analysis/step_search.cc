@@ -181,7 +181,7 @@ FoundSteps StepsBetween(const TraceStore& store, const Marks::value_type& marks)
   found.process = marks.first.first;
   found.marker = std::string(store.Text(marks.first.second));
   found.confidence = ConfidenceOf(marks.second.times);
-  found.reason = fmt::format("{} of them, whose distances vary by {:.0f} %",
+  found.reason = fmt::format("{} marks, and the time between them varies by {:.0f} %",
                              FormatCount(std::ssize(marks.second.times)),
                              100 * Unevenness(marks.second.times));
   found.steps = BetweenMarks(marks.second.times);
@@ -241,7 +241,7 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
   FoundSteps found = StepsBetween(store, *best);
   // Nothing but its regularity says that it is a step.
   if (found.confidence == "high") found.confidence = "medium";
-  found.reason += "; nothing but that says that it is a step";
+  found.reason += "; nothing else suggests that they mark steps";
   return found;
 }
 
@@ -307,8 +307,9 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   found.source = is_whole ? StepSource::kAnnotation : StepSource::kInferred;
   if (!is_whole) {
     found.confidence = ranges.size() >= 5 ? "high" : "medium";
-    found.reason = fmt::format("the names of {} ranges count iterations, with time between them",
-                               FormatCount(std::ssize(ranges)));
+    found.reason =
+        fmt::format("the names of {} ranges count iterations, but time passes between the ranges",
+                    FormatCount(std::ssize(ranges)));
   }
   found.marker = MarkerOf(store.Text(events.name[ranges.front().index()]));
   found.process = best->first.first;
@@ -358,7 +359,7 @@ FoundSteps FromProgramRuns(const TraceStore& store) {
   found.on_gpu = true;
   found.marker = best.name;
   found.confidence = best.spans.size() >= kFewestMarks ? "high" : "medium";
-  found.reason = fmt::format("{} of the program that holds most of the device's time",
+  found.reason = fmt::format("{} of the program that takes most of the device's time",
                              Plural(std::ssize(best.spans), "run"));
   for (std::size_t i = 0; i < best.spans.size(); ++i) {
     Interval span = best.spans[i];
@@ -387,11 +388,11 @@ FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
                      : exact || count >= kMany                                 ? "medium"
                                                                                : "low";
   found.reason = fmt::format(
-      "{} of {} repetitions {}; they hold {:.0f} % of the stream's kernel time{}",
+      "{} of {} repetitions {}; the repetitions take {:.0f} % of the stream's kernel time{}",
       FormatCount(static_cast<std::int64_t>(repeated.exact)),
       FormatCount(static_cast<std::int64_t>(count)),
-      repeated.of_families ? "are the same but for the sizes of products" : "are exactly the same",
-      100 * repeated.covered, repeated.by_times ? "; only times tell where one ends" : "");
+      repeated.of_families ? "differ only in the sizes of products" : "are identical",
+      100 * repeated.covered, repeated.by_times ? "; only the timing shows where one ends" : "");
   for (std::size_t i = 0; i < count; ++i)
     found.steps.push_back({static_cast<std::int64_t>(i), repeated.spans[i]});
   return found;

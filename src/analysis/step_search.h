@@ -16,7 +16,7 @@ namespace headroom {
 struct FoundSteps {
   StepSource source = StepSource::kNone;
   std::string confidence;  ///< Of inferred steps: "high", "medium", "low".
-  std::string reason;      ///< Of that confidence.
+  std::string reason;      ///< Why the confidence is no higher or lower.
   std::string marker;      ///< What they were told by.
   ProcessId process;       ///< Whose steps they are; none: not of one process.
   bool on_gpu = false;     ///< The steps are spans of the GPU's time, not of the host's.

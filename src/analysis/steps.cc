@@ -14,7 +14,7 @@
 #include "analysis/lost_records.h"
 #include "analysis/profiler_cost.h"
 #include "analysis/step_search.h"
-#include "analysis/step_time.h"
+#include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 #include "store/natural_sort.h"
 

@@ -21,7 +21,7 @@ double CpuSeconds(const Job& job) {
 
 /// Runs a job of n and of 4n items, where `prepare(n)` gives the job. Four times the work is
 /// linear, sixteen times is quadratic. The best of a few runs counts: noise only ever adds. Under a
-/// sanitizer, the job of n items runs once: its times say nothing.
+/// sanitizer, whose times say nothing, the job of n items runs once.
 template <typename Prepare>
 void ExpectNoQuadraticTime(int n, const Prepare& prepare) {
   if (testing::kSanitized) {

@@ -360,7 +360,12 @@ Status PredictCommand::PredictTrace(const std::string& trace, std::span<const De
   std::vector<DeviceRates> used(targets.begin(), targets.end());
   used.push_back(source.value());
   RemarkOnUnused(used);
-  Baseline baseline = Forecaster(job).baseline();
+  const Forecaster forecaster(job);
+  if (std::string why = forecaster.WhyNone(); !why.empty()) {
+    report.abstained.push_back({.trace = trace, .why = std::move(why)});
+    return Status::Ok();
+  }
+  Baseline baseline = forecaster.baseline();
   baseline.AlsoNote(opened.value().note);
   return AddPrediction(job, baseline, gpus_.models(), source.value(), targets, question, report);
 }

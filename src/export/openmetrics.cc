@@ -86,8 +86,9 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
   MetricFamily steps("steps", "", "Steps in the trace.");
   MetricFamily step("step", "seconds", "Step time, by statistic; steps that lost events left out.");
   MetricFamily corrected("step_corrected", "seconds",
-                         "Mean step without the cost of the profiler.");
-  MetricFamily overhead("profiler_overhead", "ratio", "Share of the step that is the profiler's.");
+                         "Step time without the cost of the profiler.");
+  MetricFamily overhead("profiler_overhead", "ratio",
+                        "Share of the step time that is the profiler's.");
   MetricFamily busy("step_gpu_busy", "ratio", "Share of the whole steps in which the GPU works.");
   MetricFamily part("step_part", "seconds", "Time of the mean step, by what it goes to.");
   MetricFamily mfu("mfu", "ratio",

@@ -10,7 +10,8 @@
 namespace headroom {
 namespace text_redactor_test {
 
-/// Bytes of a text whose redaction would take minutes if its time grew with the square.
+/// Bytes of a long text. In a release, its redaction would take minutes if time grew with the
+/// square. Shorter under a sanitizer, where everything is slower.
 constexpr std::size_t kLong = testing::kSanitized ? 40'000 : 400'000;
 
 /// What the analyses would know: kernels of matrix products and ranges of loaders.

@@ -55,10 +55,6 @@ std::string MsNumber(double ms) { return fmt::format("{:.{}f}", ms, std::abs(ms)
 
 std::string Ms(double ms) { return MsNumber(ms) + " ms"; }
 
-bool IsTrusted(const Baseline& baseline) {
-  return std::abs(baseline.replay_error_pct) <= kMostReplayErrorPct;
-}
-
 }  // namespace
 
 std::string RenderForecastJson(const ForecastReport& report) {
@@ -75,8 +71,8 @@ std::string RenderForecastJson(const ForecastReport& report) {
   json.Key("marked_step_ms")
       .Number(report.no_answer.empty() ? baseline.marked_step_ms : std::nullopt);
   const auto replayed = [&](std::string_view key, double value) {
-    json.Key(key).Number(report.no_answer.empty() && IsTrusted(baseline) ? std::optional(value)
-                                                                         : std::nullopt);
+    json.Key(key).Number(report.no_answer.empty() && baseline.ReplayHolds() ? std::optional(value)
+                                                                            : std::nullopt);
   };
   replayed("corrected_step_ms", baseline.corrected.mid);
   replayed("corrected_step_low_ms", baseline.corrected.low);
@@ -150,7 +146,7 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
     page.Paragraph("  ! ", "cannot be told: " + report.no_answer, Style::kWarning);
     return std::move(page).Take();
   }
-  if (IsTrusted(baseline)) {
+  if (baseline.ReplayHolds()) {
     page.Paragraph("  Step  ",
                    fmt::format("{} without the profiler ({} to {}); {} as recorded",
                                Ms(baseline.corrected.mid), Ms(baseline.corrected.low),
@@ -160,15 +156,15 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
                    fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
                                Ms(baseline.host_limit_ms), Ms(baseline.gpu_limit_ms)));
   } else {
-    page.Paragraph("  Step  ",
-                   fmt::format("{} as recorded; without the profiler, it is not known",
-                               Ms(baseline.traced_step_ms)),
-                   Style::kBold);
+    page.Paragraph(
+        "  Step  ",
+        fmt::format("{} as recorded; not known without the profiler", Ms(baseline.traced_step_ms)),
+        Style::kBold);
   }
   page.Paragraph("        ", fmt::format("The replay of the recording is off by {:+.2f} %. {}",
                                          baseline.replay_error_pct, report.calibration));
   if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);
-  if (!IsTrusted(baseline)) {
+  if (!baseline.ReplayHolds()) {
     page.Paragraph(
         "  ! ", "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
         Style::kWarning);

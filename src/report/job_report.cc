@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "analysis/step_time.h"
 #include "analysis/steps.h"
+#include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 #include "report/escape.h"
 

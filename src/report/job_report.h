@@ -40,12 +40,12 @@ struct RowOfFile {
 struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
-  std::size_t whole = 0;  ///< Of these: the figures are theirs.
-  /// Of these, the usual ones, and those that the step time is the mean of (analysis/step_time.h).
-  std::size_t usual = 0, counted = 0;
+  std::size_t whole = 0;                ///< Of these: the figures are theirs.
+  std::size_t usual = 0;                ///< Whole and not far slower (analysis/steps/step_time.h).
+  std::size_t counted = 0;              ///< The step time is the mean of these.
   std::optional<DurationNs> step_time;  ///< As recorded. None: no step is whole.
-  /// The step time and the median without the profiler's own cost, by the replay of the slowest
-  /// rank. None: it cannot be told.
+  /// Step time and median without the profiler's own cost, by the replay of the slowest rank. None:
+  /// the engine abstains.
   std::optional<MsInterval> corrected;
   std::optional<DurationNs> corrected_p50;
   std::optional<double> profiler_overhead_pct;

@@ -46,7 +46,7 @@ bool IsWorthDoing(const Finding& finding);
 /// The step without the profiler, e.g. "79.60 ms without the profiler (75.20 ms to 84.10 ms), which
 /// takes 23.1 %". REQUIRES: steps.corrected.
 std::string CorrectedText(const StepSummary& steps);
-/// Of which steps the step time is: "mean of 5 steps, without the first".
+/// Which steps the step time is of, e.g. "mean of 5 steps, without the first".
 std::string CountedText(const StepSummary& steps);
 
 /// Which steps were replayed, and with what knowledge of the recording's cost.

@@ -30,8 +30,8 @@ struct Chosen {
   std::string note;
   Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
 
-  /// Of which the step time is.
-  const Steps& ToTell() const { return stretch ? *stretch : steps; }
+  /// The steps that the step time is of.
+  const Steps& Timed() const { return stretch ? *stretch : steps; }
 };
 
 Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
@@ -79,12 +79,11 @@ std::optional<MsInterval> CorrectedStep(const TraceStore& store, const Knowledge
                                         std::optional<double> measured_step_ms) {
   const std::optional<StepWindow> window = ChooseWindow(store, steps);
   if (!steps.step_time || !window) return std::nullopt;
-  // Then the report gives none, either.
+  // The report then gives none.
   if (steps.source == StepSource::kNone && window->events > kMostWindowEvents) return std::nullopt;
   const Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, calibration);
   if (!made.ok()) return std::nullopt;
   Job& job = *made.value().job;
-  job.SetStepTime(*steps.step_time);
   if (measured_step_ms && !job.CalibrateTo(*measured_step_ms).ok()) return std::nullopt;
   const Forecaster forecaster(job);
   if (!forecaster.WhyNone().empty()) return std::nullopt;
@@ -124,6 +123,7 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
   const Calibration& calibration = chosen.value().calibration;
   Result<Chosen> steps = ChooseSteps(store, knowledge, options);
   if (!steps.ok()) return steps.status();
+  const std::optional<DurationNs> step_time = steps.value().Timed().step_time;
   CalibratedJob made;
   made.note = std::move(steps.value().note);
   if (steps.value().window) {
@@ -136,9 +136,8 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
     Result<std::unique_ptr<Job>> job = Job::Make(store, knowledge, options, calibration);
     if (!job.ok()) return job.status();
     made.job = std::move(job).value();
+    if (step_time) made.job->SetStepTime(*step_time);
   }
-  const std::optional<DurationNs> step_time = steps.value().ToTell().step_time;
-  if (step_time) made.job->SetStepTime(*step_time);
   made.forecasts = std::move(steps.value().forecasts);
   const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
   if (!lost.ok()) {
@@ -158,7 +157,7 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
                            *measured_step_ms, made.calibration);
   }
   const std::optional<MsInterval> corrected =
-      CorrectedStep(store, knowledge, steps.value().ToTell(), calibration, measured_step_ms);
+      CorrectedStep(store, knowledge, steps.value().Timed(), calibration, measured_step_ms);
   if (corrected) made.job->SetStepTime(*step_time, corrected);
   return made;
 }

@@ -242,7 +242,7 @@ Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const Ho
   Steps stretch;
   if (report.stretch) {
     stretch.list.push_back(*report.stretch);
-    stretch.p50 = report.stretch->wall;
+    stretch.p50 = stretch.step_time = report.stretch->wall;
   }
   const Steps& steps = report.stretch ? stretch : report.steps;
   const std::optional<StepWindow> window = ChooseWindow(store, steps);
@@ -267,9 +267,6 @@ Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const Ho
     return Status::Ok();
   }
   Job& job = *made.value().job;
-  const std::optional<DurationNs> recorded =
-      report.stretch ? report.stretch->wall : report.steps.step_time;
-  if (recorded) job.SetStepTime(*recorded);
   if (!report.stretch) TellThroughput(job, report);
   if (truth.measured_step_ms) {
     const Result<bool> told = job.CalibrateTo(*truth.measured_step_ms);

@@ -118,7 +118,8 @@ Forecaster::Forecaster(const Job& job)
   const double error = replay_ns / static_cast<double>(job.graph().recorded_step.ns()) - 1;
   baseline_.replay_error_pct = 100 * error;
   baseline_.replay_step_ms = baseline_.traced_step_ms * (1 + error);
-  baseline_.corrected = job.corrected_step_ms().value_or(IntervalOf(job.corrected(), {}, 0, 0));
+  baseline_.corrected =
+      job.corrected_step_ms() ? *job.corrected_step_ms() : IntervalOf(job.corrected(), {}, 0, 0);
   const EditedPlan unchanged = Edit(job.graph(), job.corrected()).Finish();
   inferred_ms_ = baseline_.corrected.mid - StepOf(WithoutInferredWaits(job.graph(), unchanged));
   baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
@@ -152,7 +153,7 @@ void Forecaster::WidenByDoubts(const EditedPlan& edited, StepInterval& step) {
 }
 
 std::string Forecaster::WhyNone() const {
-  if (std::abs(baseline_.replay_error_pct) <= kMostReplayErrorPct) return {};
+  if (baseline_.ReplayHolds()) return {};
   return fmt::format(
       "the replay of the unchanged job is off by {:+.1f} %, so the graph misses something that "
       "decides its step; a forecast would be as wrong",

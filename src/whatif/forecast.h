@@ -1,6 +1,7 @@
 // Forecasts: a scenario's step time, with an interval and a reason.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,13 +23,17 @@ using StepInterval = MsInterval;
 struct Uncertainty {
   double host = 0;    ///< Of all host time: what recording cost, and the state of the machine.
   double gpu = 0.01;  ///< Of recorded GPU times.
-  /// Of a step: by how much the recorded ones differ, for their mean, and the replay from them.
+  /// Of a step: the standard error of the recorded mean, and how far the replay is from that mean.
   double steps = 0;
 };
 
+/// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
+/// they abstain. Per cent.
+inline constexpr double kMostReplayErrorPct = 1;
+
 /// The job as it is.
 struct Baseline {
-  double traced_step_ms = 0;  ///< The step time as recorded, with its profiler: as in the report.
+  double traced_step_ms = 0;  ///< The report's step time, recorded with the profiler.
   /// The median length of the whole steps. None: nothing tells steps apart.
   std::optional<double> marked_step_ms;
   double replay_step_ms = 0;  ///< Replayed: an error of 1 % says that an edge is missing.
@@ -40,6 +45,7 @@ struct Baseline {
   /// the whole recording counts as one; what was left out or is missing. Empty: nothing.
   std::string steps_note;
 
+  bool ReplayHolds() const { return std::abs(replay_error_pct) <= kMostReplayErrorPct; }
   void AlsoNote(const std::string& note) {
     if (!note.empty()) steps_note += (steps_note.empty() ? "" : "; ") + note;
   }
@@ -78,10 +84,6 @@ struct Forecast {
 
 /// Makes an edit, as ApplyAll() does for scenarios.
 using Change = std::function<Effect(Edit& edit)>;
-
-/// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
-/// they abstain. Per cent.
-inline constexpr double kMostReplayErrorPct = 1;
 
 /// The scenarios that need no value of the user's.
 struct Ranking {

@@ -47,9 +47,10 @@ class Job {
   /// Half-width, as a share, of what all corrected host time may be wrong by.
   double host_error() const { return host_error_; }
 
-  /// Tells the step time as recorded, of which the steps of this job may be a part, and without the
-  /// profiler; where that is not given, as this job's replay has it. Unless told, a step is what
-  /// the replay makes of this job's steps.
+  /// Sets the step time that answers give, which may be of more steps than this job has. Without
+  /// it, a step takes as long as its replay.
+  ///
+  /// @param corrected  without the profiler; none: by this job's replay
   void SetStepTime(DurationNs recorded, std::optional<MsInterval> corrected = {});
   std::optional<DurationNs> step_time() const { return step_time_; }
   const std::optional<MsInterval>& corrected_step_ms() const { return corrected_step_ms_; }

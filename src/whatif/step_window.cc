@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/step_time.h"
 #include "analysis/steps.h"
+#include "analysis/steps/step_time.h"
 #include "store/slice.h"
 
 namespace headroom {
@@ -90,6 +90,7 @@ Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowle
   Result<std::unique_ptr<Job>> job = Job::Make(*made.slice, knowledge, options, calibration);
   if (!job.ok()) return job.status();
   made.job = std::move(job).value();
+  if (steps.step_time) made.job->SetStepTime(*steps.step_time);
   return made;
 }
 

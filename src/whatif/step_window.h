@@ -40,8 +40,8 @@ struct WindowJob {
   std::unique_ptr<Job> job;  ///< Of the slice.
 };
 
-/// The job of `window`, as if nothing else had been recorded. Fails where there is nothing to
-/// replay.
+/// The job of `window`, as if nothing else had been recorded, with the step time of `steps`. Fails
+/// where there is nothing to replay.
 ///
 /// @param steps  of `store`
 Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowledge,

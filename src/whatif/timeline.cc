@@ -34,7 +34,7 @@ class Predictor {
     AddGpuTasks();
     AddSteps();
     BeginAtZero();
-    TellSteps();
+    StretchToStepTime();
     return std::move(out_);
   }
 
@@ -278,8 +278,8 @@ class Predictor {
     }
   }
 
-  /// Takes the replayed times to the step that all answers tell (sim/step_scale.h).
-  void TellSteps() {
+  /// Stretches the replayed times to the step time that forecasts give (sim/step_scale.h).
+  void StretchToStepTime() {
     const StepScale& scale = job_.step_scale();
     const auto stretch = [&](auto& span, double start_shift) {
       const auto at = [&](std::int64_t ns) { return scale.factor() * static_cast<double>(ns); };

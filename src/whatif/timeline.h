@@ -44,9 +44,9 @@ struct Timeline {
   std::vector<std::string> channels;  ///< Their names.
 };
 
-/// Of the last cycle of a replay, in the step time that all answers tell. What was removed is left
-/// out; where a scenario launches GPU work without any call of its step left, the step's first call
-/// stands for the launch of a graph.
+/// Of the last cycle of a replay, stretched to the step time that forecasts give. What was removed
+/// is left out; where a scenario launches GPU work without any call of its step left, the step's
+/// first call stands for the launch of a graph.
 Timeline PredictTimeline(const Job& job, const EditedPlan& edited);
 
 }  // namespace headroom

@@ -1284,6 +1284,14 @@ class Abstention(PredictTest):
                 support.headroom(*command, self.scratch / "x"), 3, "no-gpu/trace.json", "nothing to replay"
             )
 
+    def test_without_a_replay_that_holds_it_abstains_as_whatif_does(self):
+        trace = support.data_file("wild/tracelens__vllm_decode__graph_execution.json.gz")
+        answer = self.predict(trace, "--from", "H100", "--gpu", "L4")
+        self.assertEqual(answer["targets"], [])
+        self.assertIn("the replay of the unchanged job is off by +8.5 %", answer["abstained"][0]["why"])
+        whatif = support.headroom("whatif", "--json", "--quiet", trace).json()
+        self.assertIsNone(whatif["baseline"]["corrected_step_ms"])
+
 
 class Damage(PredictTest):
     """A trace that is not whole: the damage is named first, and its remedy is the one that is told."""

@@ -10,10 +10,10 @@ MOST_EVENTS = 24_000
 
 
 class Forecasts(support.ProgramTest):
-    def whatif(self, finding, cwd):
+    def whatif(self, finding, cwd, *more):
         words = shlex.split(finding["whatif"])
         self.assertEqual(words[:2], ["headroom", "whatif"])
-        outcome = support.headroom(*words[1:], "--json", "--quiet", cwd=cwd)
+        outcome = support.headroom(*words[1:], *more, "--json", "--quiet", cwd=cwd)
         self.assertEqual(outcome.code, 0, outcome)
         return outcome.json()
 
@@ -33,6 +33,14 @@ class Forecasts(support.ProgramTest):
                     # The report replays some of the steps, whatif all of them.
                     self.assertGreaterEqual(row["saves_ms"], finding["saves_ms"]["low"])
                     self.assertLessEqual(row["saves_ms"], finding["saves_ms"]["high"])
+                    # Of the same steps, it is the same share of the step.
+                    steps = f"{window['first_step']}:{window['last_step']}"
+                    again = self.whatif(finding, trace.parent, "--steps", steps)
+                    self.assertAlmostEqual(
+                        again["scenarios"][0]["saves_ms"] / again["baseline"]["corrected_step_ms"],
+                        finding["saves_ms"]["mid"] / window["corrected_step_ms"]["mid"],
+                        places=9,
+                    )
                     self.assertAlmostEqual(
                         forecast["baseline"]["corrected_step_ms"], window["corrected_step_ms"]["mid"], places=9
                     )

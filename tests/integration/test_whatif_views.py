@@ -200,6 +200,10 @@ class Views(support.ProgramTest):
                     self.assertAlmostEqual(report["steps"]["mean_ms"], step, delta=0.005 * step)
                     self.assertEqual(report["health"]["grade"], "A")
                     again = self.whatif(path)
+                    walls = [row["wall_ms"] for row in report["steps"]["list"]]
+                    self.assertAlmostEqual(
+                        again["baseline"]["traced_step_ms"], sum(walls[1:]) / len(walls[1:]), delta=1e-6 * step
+                    )
                     self.assertAlmostEqual(again["baseline"]["traced_step_ms"], step, delta=0.02 * step)
                     # It is no recording: no profiler's cost is taken off, and both commands say so. The first of its
                     # steps does not count.

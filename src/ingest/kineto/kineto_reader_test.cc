@@ -445,6 +445,7 @@ TEST(KinetoReaderTest, SpansThatOverlapEndAtTheirOwnEnds) {
 
 TEST(KinetoReaderTest, ManySpansThatOverlapTakeLinearTime) {
   std::vector<std::string> events;
+  events.reserve(20'000);
   for (int i = 0; i < 20'000; ++i) events.push_back(Half('B', fmt::format("s{}", i), i));
   for (int i = 0; i < 20'000; ++i) events.push_back(Half('E', fmt::format("s{}", i), 30'000 + i));
   const auto store = Read(fmt::format("[{}]", fmt::join(events, ",")));

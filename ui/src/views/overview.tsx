@@ -122,8 +122,8 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         <h2 id="step">{stepHeading(report)}</h2>
         {steps.step_time_ms !== null && (
           <p class="dim">
-            The mean; of {formatCount(steps.count)} steps, from {formatMs(steps.min_ms)} to {formatMs(steps.max_ms)},
-            median {formatMs(steps.p50_ms)}.
+            The mean step; {formatCount(steps.count)} were recorded, from {formatMs(steps.min_ms)} to{" "}
+            {formatMs(steps.max_ms)}, median {formatMs(steps.p50_ms)}.
             {steps.corrected_step_ms !== null && ` Without the profiler: ${formatMs(steps.corrected_step_ms.mid)}.`}
           </p>
         )}

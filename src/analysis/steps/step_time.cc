@@ -1,4 +1,4 @@
-#include "analysis/step_time.h"
+#include "analysis/steps/step_time.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,0 +1,31 @@
+// The step time that every command gives: which steps it is the mean of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/report.h"
+#include "base/units.h"
+
+namespace headroom {
+
+/// Returns whether a step takes far longer than the median step.
+bool IsOutlier(DurationNs wall, DurationNs median);
+
+/// Returns which steps are whole and usual, by row of steps.list. If there are five or more and
+/// just one takes far longer than the others, that one is not usual. Several slow ones are how the
+/// job runs.
+std::vector<bool> UsualSteps(const Steps& steps);
+
+struct StepTime {
+  DurationNs mean;
+  std::int64_t steps = 0;  ///< How many steps the mean is of.
+};
+
+/// The mean of the usual steps. If there are several, the first does not count: recording began in
+/// the middle of what came before it. None: no step is whole. A mean, not a median, because loaders
+/// deliver in bursts: most steps may wait for nothing while the job waits for half of its time.
+std::optional<StepTime> StepTimeOf(const Steps& steps);
+
+}  // namespace headroom
