@@ -12,7 +12,8 @@
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/memory_snapshot/pickle_parser.h"
 #include "ingest/memory_snapshot/snapshot_reader.h"
-#include "ingest/nsight/open_database.h"
+#include "ingest/nsight/nsight_reader.h"
+#include "ingest/open_database.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
 #include "ingest/rocprof/rocprof_reader.h"
@@ -77,11 +78,14 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_packet_bytes = options.max_event_bytes;
     read.progress = progress;
     status = perfetto::Read(bytes, path, read, *store);
-  } else if (nsight::LooksLikeDatabase(bytes.head())) {
-    nsight::ReadOptions read;
-    read.threads = options.threads;
-    read.progress = progress;
-    status = nsight::ReadFile(path, bytes, options.max_event_bytes, read, *store);
+  } else if (sqlite::LooksLikeDatabase(bytes.head())) {
+    const auto read = [&](const sqlite::Database& database, const sqlite::Progress& of_database) {
+      nsight::ReadOptions how;
+      how.threads = options.threads;
+      how.progress = of_database;
+      return nsight::Read(database, path, how, *store);
+    };
+    status = sqlite::ReadDatabase(path, bytes, options.max_event_bytes, progress, read, *store);
   } else if (xplane::LooksLikeTrace(bytes.head())) {
     xplane::ReadOptions read;
     read.threads = options.threads;

@@ -16,9 +16,10 @@
 
 #include "base/ascii.h"
 #include "ingest/category.h"
+#include "ingest/database.h"
+#include "ingest/database_texts.h"
 #include "ingest/json_escapes.h"
 #include "ingest/nsight/function_name.h"
-#include "ingest/nsight/texts.h"
 #include "ingest/nsight/tracks.h"
 #include "ingest/range_names.h"
 #include "ingest/reference_budget.h"
@@ -27,6 +28,12 @@
 
 namespace headroom::nsight {
 namespace {
+
+using sqlite::Database;
+using sqlite::DatabaseTable;
+using sqlite::RowScan;
+using sqlite::SameName;
+using sqlite::Texts;
 
 using Columns = std::span<const std::string_view>;
 
@@ -841,7 +848,7 @@ class DatabaseReading {
 
 }  // namespace
 
-Status Read(const Database& database, const std::string& path, const ReadOptions& options,
+Status Read(const sqlite::Database& database, const std::string& path, const ReadOptions& options,
             TraceStore& store) try {
   DatabaseReading reading(database, options, store);
   if (Status status = reading.Run(path); !status.ok()) return status;

@@ -43,7 +43,7 @@ struct Reading {
 
 std::unique_ptr<Reading> ReadBytes(const std::string& bytes, std::int64_t max_text = 1 << 20) {
   auto reading = std::make_unique<Reading>();
-  const Result<Database> database = Database::OpenBytes(bytes, "made", max_text);
+  const Result<sqlite::Database> database = sqlite::Database::OpenBytes(bytes, "made", max_text);
   reading->status =
       database.ok() ? Read(database.value(), "made", {}, reading->store) : database.status();
   return reading;
