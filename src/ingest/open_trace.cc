@@ -7,13 +7,16 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ascii.h"
 #include "ingest/chakra/chakra_reader.h"
 #include "ingest/chakra/node_stream.h"
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/memory_snapshot/pickle_parser.h"
 #include "ingest/memory_snapshot/snapshot_reader.h"
 #include "ingest/nsight/nsight_reader.h"
+#include "ingest/nsight/report_export.h"
 #include "ingest/open_database.h"
+#include "ingest/other_formats.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
 #include "ingest/rocprof/rocprof_reader.h"
@@ -58,6 +61,28 @@ class HeadSource final : public ByteSource {
   std::size_t at_ = 0;
   bool ended_ = false;  ///< The source gave fewer bytes than it was asked for: it has no more.
 };
+
+/// Whether a file that none of the formats begins like is a report of Nsight Systems: by its name,
+/// for what a report begins with is nowhere documented.
+bool IsNsightReport(const std::string& path, std::string_view head) {
+  const std::size_t first = SkipSpace(head, 0);
+  const bool may_be_json = first < head.size() && (head[first] == '{' || head[first] == '[');
+  return nsight::IsReportName(path) && !head.empty() && !may_be_json && OtherFormatOf(head).empty();
+}
+
+Status ReadNsightReport(const std::string& path, HeadSource& bytes, const OpenOptions& options,
+                        TraceStore& store) {
+  const Result<nsight::ReportExport> exported = nsight::ReportExport::Make(path, bytes);
+  if (!exported.ok()) return exported.status();
+  const Result<sqlite::Database> database =
+      sqlite::Database::Open(exported.value().path(), path, options.max_event_bytes);
+  if (!database.ok()) return database.status();
+  nsight::ReadOptions read;
+  read.threads = options.threads;
+  Status status = nsight::Read(database.value(), path, read, store);
+  store.metadata.file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
+  return status;
+}
 
 }  // namespace
 
@@ -110,6 +135,8 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_event_bytes = options.max_event_bytes;
     read.progress = progress;
     status = rocprof::Read(bytes, path, read, *store);
+  } else if (IsNsightReport(path, bytes.head())) {
+    status = ReadNsightReport(path, bytes, options, *store);
   } else {
     kineto::ReadOptions read;
     read.threads = options.threads;

@@ -575,7 +575,7 @@ class Reading {
 
   /// The file is no trace; `piece` holds its beginning.
   void Fail(const Piece& piece, std::string why) {
-    const std::string_view other = OtherFormatOf(path_, piece.text.view());
+    const std::string_view other = OtherFormatOf(piece.text.view());
     if (!other.empty()) why = fmt::format("is {}", other);
     std::lock_guard lock(source_mutex_);  // Another thread may be reading from the source.
     std::string message = path_ + ": " + std::move(why);
