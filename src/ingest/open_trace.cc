@@ -19,6 +19,7 @@
 #include "ingest/other_formats.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
+#include "ingest/rocprof/rocpd_reader.h"
 #include "ingest/rocprof/rocprof_reader.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/xplane_reader.h"
@@ -70,6 +71,21 @@ bool IsNsightReport(const std::string& path, std::string_view head) {
   return nsight::IsReportName(path) && !head.empty() && !may_be_json && OtherFormatOf(head).empty();
 }
 
+Status ReadFromDatabase(const sqlite::Database& database, const std::string& path,
+                        const OpenOptions& options, const sqlite::Progress& progress,
+                        TraceStore& store) {
+  if (rocprof::IsRocpd(database)) {
+    rocprof::RocpdOptions read;
+    read.threads = options.threads;
+    read.progress = progress;
+    return rocprof::ReadRocpd(database, path, read, store);
+  }
+  nsight::ReadOptions read;
+  read.threads = options.threads;
+  read.progress = progress;
+  return nsight::Read(database, path, read, store);
+}
+
 Status ReadNsightReport(const std::string& path, HeadSource& bytes, const OpenOptions& options,
                         TraceStore& store) {
   const Result<nsight::ReportExport> exported = nsight::ReportExport::Make(path, bytes);
@@ -77,9 +93,7 @@ Status ReadNsightReport(const std::string& path, HeadSource& bytes, const OpenOp
   const Result<sqlite::Database> database =
       sqlite::Database::Open(exported.value().path(), path, options.max_event_bytes);
   if (!database.ok()) return database.status();
-  nsight::ReadOptions read;
-  read.threads = options.threads;
-  Status status = nsight::Read(database.value(), path, read, store);
+  Status status = ReadFromDatabase(database.value(), path, options, nullptr, store);
   store.metadata.file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
   return status;
 }
@@ -105,10 +119,7 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     status = perfetto::Read(bytes, path, read, *store);
   } else if (sqlite::LooksLikeDatabase(bytes.head())) {
     const auto read = [&](const sqlite::Database& database, const sqlite::Progress& of_database) {
-      nsight::ReadOptions how;
-      how.threads = options.threads;
-      how.progress = of_database;
-      return nsight::Read(database, path, how, *store);
+      return ReadFromDatabase(database, path, options, of_database, *store);
     };
     status = sqlite::ReadDatabase(path, bytes, options.max_event_bytes, progress, read, *store);
   } else if (xplane::LooksLikeTrace(bytes.head())) {

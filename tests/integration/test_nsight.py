@@ -274,9 +274,12 @@ class Nsight(support.ProgramTest):
 
     def test_what_is_no_export(self):
         for statements, says in {
-            ("CREATE TABLE runs (id)",): "none of Nsight Systems",
-            ("CREATE TABLE rocpd_op (id)",): "rocprofv3 --output-format",
-            ("CREATE TABLE x (id)", "CREATE VIEW NVTX_EVENTS AS SELECT * FROM x"): "none of Nsight Systems",
+            ("CREATE TABLE runs (id)",): "neither of Nsight Systems nor of rocprofv3",
+            ("CREATE TABLE rocpd_op (id)",): "rpd2tracing.py",
+            (
+                "CREATE TABLE x (id)",
+                "CREATE VIEW NVTX_EVENTS AS SELECT * FROM x",
+            ): "neither of Nsight Systems nor of rocprofv3",
         }.items():
             path = self.scratch / "other.sqlite"
             path.unlink(missing_ok=True)

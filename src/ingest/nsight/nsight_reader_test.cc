@@ -168,10 +168,10 @@ TEST(NsightReader, OnlyTablesAreRead) {
 
 TEST(NsightReader, DatabasesOfSomethingElse) {
   EXPECT_THAT(std::string(ReadBytes(MakeDatabase("CREATE TABLE a (b);"))->status.message()),
-              HasSubstr("none of Nsight Systems"));
+              HasSubstr("neither of Nsight Systems nor of rocprofv3"));
   EXPECT_THAT(
       std::string(ReadBytes(MakeDatabase("CREATE TABLE rocpd_event (b);"))->status.message()),
-      HasSubstr("rocprofv3"));
+      HasSubstr("rocmProfileData"));
   EXPECT_THAT(
       std::string(ReadBytes(MakeDatabase("CREATE TABLE StringIds (id, value);"))->status.message()),
       HasSubstr("without CUDA or NVTX events"));
