@@ -15,12 +15,21 @@ struct OtherFormat {
 constexpr std::string_view kWebPage =
     "a web page; download the file itself (on GitHub: \"Download raw file\")";
 
+constexpr std::string_view kRocprofTable =
+    "a table of rocprof, which says nothing of the host; pass the trace beside it (rocprof "
+    "--hip-trace: results.json), or record with rocprofv3 --output-format json";
+
 constexpr OtherFormat kOtherFormats[] = {
     {"version https://git-lfs",
      "a Git LFS pointer, which stands for the file; fetch the file: git lfs pull"},
     {"<!doctype html", kWebPage},
     {"<html", kWebPage},
     {"<?xml", "an XML document, which servers send in place of a file; download the file again"},
+    {"\"index\",\"kernelname\"", kRocprofTable},
+    {"index,kernelname", kRocprofTable},
+    {"\"name\",\"calls\",\"totalduration", kRocprofTable},
+    {"\"kind\",\"agent_id\"", kRocprofTable},
+    {"\"domain\",\"function\"", kRocprofTable},
     {"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it and name the trace"},
     {"rar!\x1a\x07", "a RAR archive; unpack it and name the trace"},
 };
