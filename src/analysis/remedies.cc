@@ -182,9 +182,10 @@ std::string RemedyForPerfetto(ImportIssue issue) {
 std::string RemedyOf(ImportIssue issue, std::string_view format) {
   if (format == kPerfettoFormat) return RemedyForPerfetto(issue);
   if (format == kNsightFormat) return RemedyForNsight(issue);
-  if (format == kRocprofFormat) return RemedyForRocprof(issue);
+  if (format == kRocprofFormat || format == kRocpdFormat || format == kOldRocprofFormat)
+    return RemedyForRocprof(issue);
   if (format == kMemorySnapshotFormat) return RemedyForMemorySnapshot(issue);
-  if (format == kChromeFormat) return RemedyForChrome(issue);
+  if (format == kChromeFormat || format == kTimelineFormat) return RemedyForChrome(issue);
   if (format == kChakraFormat) return RemedyForChakra(issue);
   if (IsOfXla(format)) return RemedyForXla(issue, format);
   return std::string(DocOf(issue).remedy);

@@ -22,7 +22,7 @@ TEST(Remedies, StepsAreMarkedByTheToolThatWroteTheTrace) {
 }
 
 TEST(Remedies, NobodyIsSentToAFlagOfAnotherProfiler) {
-  for (const std::string_view format : {kXPlaneFormat, kXlaJsonFormat, kNsightFormat,
+  for (const std::string_view format : {kXPlaneFormat, kXlaJsonFormat, kNsightFormat, kRocpdFormat,
                                         kPerfettoFormat, kChakraFormat, kChromeFormat}) {
     for (const ImportIssue issue :
          {ImportIssue::kNoSteps, ImportIssue::kNoGpu, ImportIssue::kNoHost}) {

@@ -19,7 +19,8 @@ static_assert(std::atomic<char*>::is_always_lock_free, "a signal takes no lock")
 
 extern "C" void RemoveAndEnd(int signal) {
   for (std::atomic<char*>& slot : unfinished) {
-    if (const char* name = slot.exchange(nullptr)) unlink(name);
+    const char* const name = slot.exchange(nullptr);
+    if (name != nullptr && unlink(name) != 0) rmdir(name);
   }
   // The handler is for one signal: the second one has its usual effect, once this returns.
   std::raise(signal);

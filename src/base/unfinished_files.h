@@ -6,8 +6,9 @@
 
 namespace headroom {
 
-/// Holds the name of a file that is to be removed if a signal ends the program while this lives.
-/// Beyond some thousands at a time, names are not held.
+/// Holds the name of a file, or of a folder that is empty by then, that is to be removed if a
+/// signal ends the program while this lives. Those that are held first go first. Beyond some
+/// thousands at a time, names are not held.
 class UnfinishedFile {
  public:
   UnfinishedFile() = default;

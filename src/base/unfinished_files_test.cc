@@ -49,6 +49,21 @@ TEST_F(UnfinishedFileTest, ASignalRemovesWhatIsHeldAndEndsTheProgram) {
   EXPECT_TRUE(fs::exists(finished));
 }
 
+TEST_F(UnfinishedFileTest, AFolderGoesAfterItsFiles) {
+  const std::string folder = folder_ / "held-folder";
+  fs::create_directories(folder);
+  const std::string inside = Make("held-folder/file");
+  EXPECT_EXIT(
+      {
+        RemoveUnfinishedFilesAtSignals();
+        const UnfinishedFile file(inside);
+        const UnfinishedFile of_folder(folder);
+        std::raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), "");
+  EXPECT_FALSE(fs::exists(folder));
+}
+
 TEST_F(UnfinishedFileTest, WhatIsIgnoredStaysIgnored) {
   const std::string held = Make("held");
   EXPECT_EXIT(

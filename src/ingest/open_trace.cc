@@ -7,14 +7,19 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ascii.h"
 #include "ingest/chakra/chakra_reader.h"
 #include "ingest/chakra/node_stream.h"
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/memory_snapshot/pickle_parser.h"
 #include "ingest/memory_snapshot/snapshot_reader.h"
-#include "ingest/nsight/open_database.h"
+#include "ingest/nsight/nsight_reader.h"
+#include "ingest/nsight/report_export.h"
+#include "ingest/open_database.h"
+#include "ingest/other_formats.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
+#include "ingest/rocprof/rocpd_reader.h"
 #include "ingest/rocprof/rocprof_reader.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/xplane_reader.h"
@@ -58,6 +63,41 @@ class HeadSource final : public ByteSource {
   bool ended_ = false;  ///< The source gave fewer bytes than it was asked for: it has no more.
 };
 
+/// Whether a file that none of the formats begins like is a report of Nsight Systems: by its name,
+/// for what a report begins with is nowhere documented.
+bool IsNsightReport(const std::string& path, std::string_view head) {
+  const std::size_t first = SkipSpace(head, 0);
+  const bool may_be_json = first < head.size() && (head[first] == '{' || head[first] == '[');
+  return nsight::IsReportName(path) && !head.empty() && !may_be_json && OtherFormatOf(head).empty();
+}
+
+Status ReadFromDatabase(const sqlite::Database& database, const std::string& path,
+                        const OpenOptions& options, const sqlite::Progress& progress,
+                        TraceStore& store) {
+  if (rocprof::IsRocpd(database)) {
+    rocprof::RocpdOptions read;
+    read.threads = options.threads;
+    read.progress = progress;
+    return rocprof::ReadRocpd(database, path, read, store);
+  }
+  nsight::ReadOptions read;
+  read.threads = options.threads;
+  read.progress = progress;
+  return nsight::Read(database, path, read, store);
+}
+
+Status ReadNsightReport(const std::string& path, HeadSource& bytes, const OpenOptions& options,
+                        TraceStore& store) {
+  const Result<nsight::ReportExport> exported = nsight::ReportExport::Make(path, bytes);
+  if (!exported.ok()) return exported.status();
+  const Result<sqlite::Database> database =
+      sqlite::Database::Open(exported.value().path(), path, options.max_event_bytes);
+  if (!database.ok()) return database.status();
+  Status status = ReadFromDatabase(database.value(), path, options, nullptr, store);
+  store.metadata.file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
+  return status;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
@@ -77,11 +117,11 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_packet_bytes = options.max_event_bytes;
     read.progress = progress;
     status = perfetto::Read(bytes, path, read, *store);
-  } else if (nsight::LooksLikeDatabase(bytes.head())) {
-    nsight::ReadOptions read;
-    read.threads = options.threads;
-    read.progress = progress;
-    status = nsight::ReadFile(path, bytes, options.max_event_bytes, read, *store);
+  } else if (sqlite::LooksLikeDatabase(bytes.head())) {
+    const auto read = [&](const sqlite::Database& database, const sqlite::Progress& of_database) {
+      return ReadFromDatabase(database, path, options, of_database, *store);
+    };
+    status = sqlite::ReadDatabase(path, bytes, options.max_event_bytes, progress, read, *store);
   } else if (xplane::LooksLikeTrace(bytes.head())) {
     xplane::ReadOptions read;
     read.threads = options.threads;
@@ -106,6 +146,8 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_event_bytes = options.max_event_bytes;
     read.progress = progress;
     status = rocprof::Read(bytes, path, read, *store);
+  } else if (IsNsightReport(path, bytes.head())) {
+    status = ReadNsightReport(path, bytes, options, *store);
   } else {
     kineto::ReadOptions read;
     read.threads = options.threads;

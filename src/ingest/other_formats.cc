@@ -8,29 +8,30 @@ namespace headroom {
 namespace {
 
 struct OtherFormat {
-  std::string_view suffix;  ///< Of the file's name; empty: told by its first bytes alone.
-  std::string_view magic;   ///< In small letters, behind blanks. Empty: told by its name alone.
+  std::string_view magic;  ///< In small letters, behind blanks.
   std::string_view what;
 };
-
-constexpr std::string_view kNsight =
-    "a report of Nsight Systems, which only Nsight Systems reads; pass its export: nsys export "
-    "--type sqlite FILE";
 
 constexpr std::string_view kWebPage =
     "a web page; download the file itself (on GitHub: \"Download raw file\")";
 
+constexpr std::string_view kRocprofTable =
+    "a table of rocprof, which says nothing of the host; pass the trace beside it (rocprof "
+    "--hip-trace: results.json), or record with rocprofv3 --output-format json";
+
 constexpr OtherFormat kOtherFormats[] = {
-    {".nsys-rep", "", kNsight},
-    {".qdrep", "", kNsight},
-    {"", "version https://git-lfs",
+    {"version https://git-lfs",
      "a Git LFS pointer, which stands for the file; fetch the file: git lfs pull"},
-    {"", "<!doctype html", kWebPage},
-    {"", "<html", kWebPage},
-    {"", "<?xml",
-     "an XML document, which servers send in place of a file; download the file again"},
-    {"", "7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it and name the trace"},
-    {"", "rar!\x1a\x07", "a RAR archive; unpack it and name the trace"},
+    {"<!doctype html", kWebPage},
+    {"<html", kWebPage},
+    {"<?xml", "an XML document, which servers send in place of a file; download the file again"},
+    {"\"index\",\"kernelname\"", kRocprofTable},
+    {"index,kernelname", kRocprofTable},
+    {"\"name\",\"calls\",\"totalduration", kRocprofTable},
+    {"\"kind\",\"agent_id\"", kRocprofTable},
+    {"\"domain\",\"function\"", kRocprofTable},
+    {"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it and name the trace"},
+    {"rar!\x1a\x07", "a RAR archive; unpack it and name the trace"},
 };
 
 /// The first bytes without a byte order mark and blanks, in small letters.
@@ -46,13 +47,10 @@ std::string Beginning(std::string_view head) {
 
 }  // namespace
 
-std::string_view OtherFormatOf(std::string_view path, std::string_view head) {
-  for (const std::string_view compressed : {".gz", ".zst", ".xz", ".zip"}) {
-    if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
-  }
+std::string_view OtherFormatOf(std::string_view head) {
   const std::string beginning = Beginning(head);
   for (const OtherFormat& format : kOtherFormats) {
-    if (path.ends_with(format.suffix) && beginning.starts_with(format.magic)) return format.what;
+    if (beginning.starts_with(format.magic)) return format.what;
   }
   return {};
 }

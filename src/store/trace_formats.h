@@ -16,10 +16,16 @@ inline constexpr std::string_view kPerfettoFormat = "perfetto-protobuf";
 inline constexpr std::string_view kNsightFormat = "nsight-systems-sqlite";
 /// ROCm's rocprofv3, as its JSON.
 inline constexpr std::string_view kRocprofFormat = "rocprofv3-json";
+/// ROCm's rocprofv3, as its database.
+inline constexpr std::string_view kRocpdFormat = "rocprofv3-rocpd";
 /// PyTorch's caching allocator, as torch.cuda.memory._dump_snapshot() writes it.
 inline constexpr std::string_view kMemorySnapshotFormat = "pytorch-memory-snapshot";
 /// Chakra execution traces (MLCommons), whoever wrote them.
 inline constexpr std::string_view kChakraFormat = "chakra-execution-trace";
+/// ROCm's rocprof, before rocprofv3, as its JSON.
+inline constexpr std::string_view kOldRocprofFormat = "rocprof-json";
+/// Timelines of TensorFlow 1 (tensorflow.python.client.timeline).
+inline constexpr std::string_view kTimelineFormat = "tensorflow-timeline-json";
 /// Chrome's JSON with nothing in it of a profiler that is known.
 inline constexpr std::string_view kChromeFormat = "chrome-trace-json";
 /// XLA's profiler, as its own files.
@@ -29,9 +35,10 @@ inline constexpr std::string_view kXlaJsonFormat = "xla-trace-json";
 
 /// Whether it is one of them, which a file may say that it is a copy of.
 inline bool IsKnownFormat(std::string_view format) {
-  constexpr std::array kFormats = {kKinetoFormat,  kPerfettoFormat,       kNsightFormat,
-                                   kRocprofFormat, kMemorySnapshotFormat, kChakraFormat,
-                                   kXPlaneFormat,  kXlaJsonFormat,        kChromeFormat};
+  constexpr std::array kFormats = {kKinetoFormat,     kPerfettoFormat, kNsightFormat,
+                                   kRocprofFormat,    kRocpdFormat,    kMemorySnapshotFormat,
+                                   kChakraFormat,     kXPlaneFormat,   kXlaJsonFormat,
+                                   kOldRocprofFormat, kTimelineFormat, kChromeFormat};
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 

@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 
 from integration import support
 
@@ -22,13 +23,39 @@ TRACES = ("gpt2_fp32", "resnet50_amp-fp16", "bert_base_amp-bf16_attn-sdpa_opt-fu
 SAME = ("gpu_time", "idle", "step_breakdown", "kernels", "classes", "syncs", "layers", "regions")
 
 
+# Stands in for `nsys export` as its documentation describes it. A report "is" the database that its text names.
+NSYS = """#!{python}
+import argparse, pathlib, shutil, sys, time
+parser = argparse.ArgumentParser()
+parser.add_argument("command", choices=["export"])
+parser.add_argument("-t", "--type", required=True)
+parser.add_argument("-o", "--output", required=True)
+parser.add_argument("-f", "--force-overwrite", default="false")
+parser.add_argument("report")
+given = parser.parse_args()
+report = pathlib.Path(given.report)
+word, _, database = report.read_text().partition(" ")
+print("Processing [====================100%]", end="\\r", flush=True)
+if given.type != "sqlite" or (pathlib.Path(given.output).exists() and given.force_overwrite != "true"):
+    sys.exit(2)
+if word == "newer":
+    print("Error: the report was created by a newer version of Nsight Systems.", file=sys.stderr)
+    sys.exit(1)
+if word == "slow":
+    pathlib.Path(given.output).touch()
+    time.sleep(60)
+if word == "report":
+    shutil.copyfile(database, given.output)
+"""
+
+
 def health(report):
     return {issue["code"]: issue for issue in report["health"]["issues"]}
 
 
 class Nsight(support.ProgramTest):
-    def report(self, path, *arguments):
-        outcome = support.headroom("report", "--json", *arguments, path)
+    def report(self, path, *arguments, **how):
+        outcome = support.headroom("report", "--json", *arguments, path, **how)
         self.assertEqual(outcome.code, 0, str(outcome))
         return outcome.json()
 
@@ -69,6 +96,87 @@ class Nsight(support.ProgramTest):
                         ],
                         untyped,
                     )
+
+    def nsys(self):
+        """The environment with a program `nsys` on PATH and an empty folder for temporary files."""
+        folder = self.scratch / "bin"
+        folder.mkdir(exist_ok=True)
+        program = folder / "nsys"
+        program.write_text(NSYS.format(python=sys.executable))
+        program.chmod(0o755)
+        temporary = self.scratch / "temporary"
+        temporary.mkdir(exist_ok=True)
+        return {"PATH": f"{folder}:/usr/bin:/bin", "TMPDIR": str(temporary)}
+
+    def left_behind(self):
+        return list((self.scratch / "temporary").iterdir())
+
+    def test_a_report_is_exported_by_nsys(self):
+        environment = self.nsys()
+        database = self.drawn()
+        expected = self.report(database)
+        report = self.write("my run.nsys-rep", f"report {database}")
+        packed = self.write("packed.nsys-rep.gz", gzip.compress(report.read_bytes()))
+        older = self.write("-older.qdrep", report.read_bytes())
+        for path in (report, packed, older):
+            with self.subTest(path.name):
+                found = self.report(path, cwd=self.scratch, environment=environment)
+                for key in (*SAME, "steps"):
+                    self.assertEqual(found[key], expected[key], key)
+                self.assertEqual(found["inputs"][0]["bytes"], path.stat().st_size)
+                self.assertEqual(self.left_behind(), [])
+        outcome = support.headroom("query", "--json", packed, "select count(*) from gpu_tasks", environment=environment)
+        self.assertEqual(outcome.code, 0, outcome)
+
+    def test_a_report_that_nsys_does_not_export(self):
+        environment = self.nsys()
+        newer = self.write("my run.nsys-rep", "newer")
+        command = f"nsys export --type sqlite '{newer}'"
+        self.assert_refused(
+            support.headroom("report", newer, environment=environment),
+            3,
+            "exit code 1: Error: the report was created by a newer version",
+            command,
+        )
+        nothing = self.write("nothing.nsys-rep", "nothing")
+        self.assert_refused(support.headroom("report", nothing, environment=environment), 3, "wrote no database")
+        junk = self.write("junk.nsys-rep", f"report {self.write('junk', 'x' * 5000)}")
+        self.assert_refused(support.headroom("report", junk, environment=environment), 3, junk, "cannot be read")
+        self.assertEqual(self.left_behind(), [])
+        without = {**environment, "PATH": f"bin:{self.scratch / 'none'}"}  # A relative folder does not count.
+        self.assert_refused(
+            support.headroom("report", newer, cwd=self.scratch, environment=without),
+            3,
+            "nsys, which exports it, is not on PATH",
+            command,
+        )
+
+    def test_what_is_named_like_a_report_and_is_none(self):
+        environment = self.nsys()
+        named = {
+            "pointer.nsys-rep": (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+            "page.nsys-rep": (b"<!DOCTYPE html><html>", "web page"),
+            "empty.nsys-rep": (b"", "empty"),
+        }
+        for name, (data, what) in named.items():
+            with self.subTest(name):
+                self.assert_refused(
+                    support.headroom("report", self.write(name, data), environment=environment), 3, what
+                )
+        database = self.scratch / "database.nsys-rep"
+        shutil.copyfile(self.drawn(), database)
+        self.assertEqual(support.headroom("report", database, environment=environment).code, 0)
+
+    def test_a_signal_during_the_export_leaves_nothing(self):
+        environment = self.nsys()
+        slow = self.write("slow.nsys-rep", "slow")
+        program = subprocess.Popen([support.BINARY, "report", slow], env={**os.environ, **environment})
+        deadline = time.monotonic() + 30
+        while not any(self.scratch.glob("temporary/*/report.sqlite")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        program.terminate()
+        program.wait(30)
+        self.assertEqual(self.left_behind(), [])
 
     def test_every_form_says_the_same(self):
         reports = {form: self.report(self.drawn(form)) for form in export.FORMS}
@@ -166,9 +274,12 @@ class Nsight(support.ProgramTest):
 
     def test_what_is_no_export(self):
         for statements, says in {
-            ("CREATE TABLE runs (id)",): "none of Nsight Systems",
-            ("CREATE TABLE rocpd_op (id)",): "rocprofv3 --output-format",
-            ("CREATE TABLE x (id)", "CREATE VIEW NVTX_EVENTS AS SELECT * FROM x"): "none of Nsight Systems",
+            ("CREATE TABLE runs (id)",): "neither of Nsight Systems nor of rocprofv3",
+            ("CREATE TABLE rocpd_op (id)",): "rpd2tracing.py",
+            (
+                "CREATE TABLE x (id)",
+                "CREATE VIEW NVTX_EVENTS AS SELECT * FROM x",
+            ): "neither of Nsight Systems nor of rocprofv3",
         }.items():
             path = self.scratch / "other.sqlite"
             path.unlink(missing_ok=True)

@@ -195,6 +195,16 @@ class Rocprof(support.ProgramTest):
         )
         self.assertEqual(wrong, [[0]])
 
+    def test_a_call_of_another_process_is_no_launch(self):
+        """The second process recorded no calls: its kernels have none, although ids and times would fit."""
+        silent = output.drawn(pid=9000)
+        silent.calls.clear()
+        path = self.json(output.drawn(), silent)
+        self.assertEqual(
+            self.query(path, "select launch_id is null, count(*) from gpu_tasks group by 1 order by 1"),
+            [[0, 16], [1, 16]],
+        )
+
     def test_what_was_not_collected_is_named_with_its_flag(self):
         job = output.drawn()
         job.calls.clear()

@@ -20,6 +20,7 @@
 #include "ingest/kineto/finish.h"
 #include "ingest/kineto/half_spans.h"
 #include "ingest/kineto/merge.h"
+#include "ingest/kineto/named_tracks.h"
 #include "ingest/kineto/plain_spans.h"
 #include "ingest/kineto/row_batch.h"
 #include "ingest/kineto/top_level.h"
@@ -575,7 +576,7 @@ class Reading {
 
   /// The file is no trace; `piece` holds its beginning.
   void Fail(const Piece& piece, std::string why) {
-    const std::string_view other = OtherFormatOf(path_, piece.text.view());
+    const std::string_view other = OtherFormatOf(piece.text.view());
     if (!other.empty()) why = fmt::format("is {}", other);
     std::lock_guard lock(source_mutex_);  // Another thread may be reading from the source.
     std::string message = path_ + ": " + std::move(why);
@@ -658,16 +659,18 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   if (Status status = reading.Run(); !status.ok()) return status;
   DropZeroStamps(reading.late(), store);
   // A copy says what its events are.
-  const bool is_xla = store.metadata.copied_from.empty() && SettleXlaTracks(store);
+  const bool is_copy = !store.metadata.copied_from.empty();
+  const bool is_named = !is_copy && SettleNamedTracks(store);
+  const bool is_xla = !is_copy && !is_named && SettleXlaTracks(store);
   if (is_xla) store.metadata.format = kXlaJsonFormat;
-  if (!is_xla && store.metadata.copied_from.empty()) SettleAscendTracks(store);
+  if (!is_xla && !is_named && !is_copy) SettleAscendTracks(store);
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   CountOutOfOrder(store);
   SettleTimeUnit(reading.late(), store);
   const TraceExtent extent = ExtentOf(reading.late(), store);
   ClipOverflowingSpans(extent, store);
   PairHalfSpans(reading.late(), reading.merger(), store);
-  if (!is_xla) SettlePlainSpans(store);
+  if (!is_xla && !is_named) SettlePlainSpans(store);
   if (store.metadata.format.empty()) store.metadata.format = kKinetoFormat;
   store.Freeze(options.threads);
   ClipOverflowingTasks(extent, store);

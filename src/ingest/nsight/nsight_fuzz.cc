@@ -13,7 +13,8 @@ namespace {
 
 std::unique_ptr<TraceStore> ReadBytes(std::span<const char> bytes) {
   constexpr std::int64_t kLongestText = 1 << 16;
-  const Result<Database> database = Database::OpenBytes(bytes, "fuzz", kLongestText);
+  const Result<sqlite::Database> database =
+      sqlite::Database::OpenBytes(bytes, "fuzz", kLongestText);
   if (!database.ok()) return nullptr;
   auto store = std::make_unique<TraceStore>();
   return Read(database.value(), "fuzz", {}, *store).ok() ? std::move(store) : nullptr;

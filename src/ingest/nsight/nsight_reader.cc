@@ -16,9 +16,11 @@
 
 #include "base/ascii.h"
 #include "ingest/category.h"
+#include "ingest/database.h"
+#include "ingest/database_rows.h"
+#include "ingest/database_texts.h"
 #include "ingest/json_escapes.h"
 #include "ingest/nsight/function_name.h"
-#include "ingest/nsight/texts.h"
 #include "ingest/nsight/tracks.h"
 #include "ingest/range_names.h"
 #include "ingest/reference_budget.h"
@@ -27,6 +29,12 @@
 
 namespace headroom::nsight {
 namespace {
+
+using sqlite::Database;
+using sqlite::DatabaseTable;
+using sqlite::RowScan;
+using sqlite::SameName;
+using sqlite::Texts;
 
 using Columns = std::span<const std::string_view>;
 
@@ -171,8 +179,8 @@ class DatabaseReading {
     if (any("rocpd_")) {
       return Status::BadInput(
           path +
-          ": is a database of rocprofv3, which is not read; write what is: rocprofv3 "
-          "--output-format json");
+          ": is a database of rocmProfileData or another tool of ROCm, which is not read; convert "
+          "it to JSON (rpd2tracing.py FILE trace.json)");
     }
     if (any("StringIds")) {
       return Status::BadInput(
@@ -181,8 +189,8 @@ class DatabaseReading {
           "--trace=cuda,nvtx,osrt");
     }
     return Status::BadInput(fmt::format(
-        "{}: an SQLite database, but none of Nsight Systems: it has no table {} or {}; pass what "
-        "`nsys export --type sqlite` wrote",
+        "{}: an SQLite database, but neither of Nsight Systems nor of rocprofv3: it has no table "
+        "{}, {} or rocpd_kernel_dispatch; pass what `nsys export --type sqlite` or rocprofv3 wrote",
         path, kKernels, kNvtx));
   }
 
@@ -191,26 +199,7 @@ class DatabaseReading {
   void ForEach(std::string_view name, Columns columns, std::size_t needed, Row row) {
     const DatabaseTable* const table = database_.Find(name);
     if (table == nullptr) return;
-    for (std::size_t i = 0; i < needed; ++i) {
-      const bool there = std::any_of(table->columns.begin(), table->columns.end(),
-                                     [&](const std::string& c) { return SameName(c, columns[i]); });
-      if (there) continue;
-      store_.log.Add(ImportIssue::kDamagedTable, -1,
-                     fmt::format("{} has no column {}", name, columns[i]));
-      return;
-    }
-    RowScan scan = database_.Scan(*table, columns);
-    constexpr std::int64_t kRowsBetweenReports = 1 << 15;
-    std::int64_t rows = 0;
-    while (scan.Next()) {
-      row(scan);
-      if (++rows % kRowsBetweenReports == 0 && options_.progress)
-        options_.progress(database_.bytes_read());
-    }
-    if (!scan.damage().empty()) {
-      store_.log.Add(ImportIssue::kDamagedTable, -1,
-                     fmt::format("{} after {} rows: {}", name, rows, scan.damage()));
-    }
+    sqlite::ForEachRow(database_, *table, columns, needed, store_.log, options_.progress, row);
   }
 
   /// A time stamp; nothing, and a note in the log, where it is none.
@@ -841,7 +830,7 @@ class DatabaseReading {
 
 }  // namespace
 
-Status Read(const Database& database, const std::string& path, const ReadOptions& options,
+Status Read(const sqlite::Database& database, const std::string& path, const ReadOptions& options,
             TraceStore& store) try {
   DatabaseReading reading(database, options, store);
   if (Status status = reading.Run(path); !status.ok()) return status;

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "ingest/nsight/database.h"
+#include "ingest/database.h"
 #include "store/trace_store.h"
 
 namespace headroom::nsight {
@@ -30,7 +30,7 @@ struct ReadOptions {
 /// Systems, with kInternal where memory runs out; then the store is of no use.
 ///
 /// REQUIRES: `store` is empty.
-Status Read(const Database& database, const std::string& path, const ReadOptions& options,
+Status Read(const sqlite::Database& database, const std::string& path, const ReadOptions& options,
             TraceStore& store);
 
 }  // namespace headroom::nsight

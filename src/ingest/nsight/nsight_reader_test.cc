@@ -43,7 +43,7 @@ struct Reading {
 
 std::unique_ptr<Reading> ReadBytes(const std::string& bytes, std::int64_t max_text = 1 << 20) {
   auto reading = std::make_unique<Reading>();
-  const Result<Database> database = Database::OpenBytes(bytes, "made", max_text);
+  const Result<sqlite::Database> database = sqlite::Database::OpenBytes(bytes, "made", max_text);
   reading->status =
       database.ok() ? Read(database.value(), "made", {}, reading->store) : database.status();
   return reading;
@@ -168,10 +168,10 @@ TEST(NsightReader, OnlyTablesAreRead) {
 
 TEST(NsightReader, DatabasesOfSomethingElse) {
   EXPECT_THAT(std::string(ReadBytes(MakeDatabase("CREATE TABLE a (b);"))->status.message()),
-              HasSubstr("none of Nsight Systems"));
+              HasSubstr("neither of Nsight Systems nor of rocprofv3"));
   EXPECT_THAT(
       std::string(ReadBytes(MakeDatabase("CREATE TABLE rocpd_event (b);"))->status.message()),
-      HasSubstr("rocprofv3"));
+      HasSubstr("rocmProfileData"));
   EXPECT_THAT(
       std::string(ReadBytes(MakeDatabase("CREATE TABLE StringIds (id, value);"))->status.message()),
       HasSubstr("without CUDA or NVTX events"));

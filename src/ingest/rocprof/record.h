@@ -1,5 +1,5 @@
-// The records of rocprofv3's JSON and what stands beside them, as plain values. Each parser takes
-// the value at a cursor; what it does not know is passed over.
+// The records of rocprofv3 and what stands beside them, as plain values. Each parser takes the
+// value of its JSON at a cursor; what it does not know is passed over.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
 #include "ingest/rocprof/json_cursor.h"
 
 namespace headroom::rocprof {
@@ -15,9 +16,11 @@ namespace headroom::rocprof {
 /// "Not recorded": handles and numbers here have all 64 bits, and no real one has all of them set.
 inline constexpr std::uint64_t kAbsent = UINT64_MAX;
 
-/// One element of a list below "buffer_records", whatever it is of.
+/// One element of a list below "buffer_records", or a row of a database, whatever it is of.
 struct Record {
   std::uint64_t kind = kAbsent, operation = kAbsent;  ///< Numbers of names below "strings".
+  /// In a database: what these numbers stand for, and the text of a marker.
+  StringId name, text;
   std::uint64_t thread = kAbsent;
   std::uint64_t correlation = kAbsent;
   std::uint64_t start = kAbsent, end = kAbsent;  ///< Nanoseconds.

@@ -74,24 +74,20 @@ std::optional<Section> SectionOf(std::string_view name) {
   return std::nullopt;
 }
 
-void RowWriter::BeginProcess() {
-  process_ = ProcessId(AppendUnknown(store_.processes));
-  store_.processes.pid.MutablePending(process_.index()) =
-      store_.strings.Intern(fmt::format("process {}", ++process_number_));
-  agents_.clear();
-  symbols_.clear();
-  operations_.clear();
-  marker_texts_.clear();
-  threads_.clear();
-  tracks_.clear();
-  streams_.clear();
-  last_tid_ = kAbsent;
-  last_thread_ = {};
-  last_stream_ = {};
+std::size_t RowWriter::BeginProcess() {
+  auto process = std::make_unique<Process>();
+  process->number = processes_.size();
+  process->id = ProcessId(AppendUnknown(store_.processes));
+  store_.processes.pid.MutablePending(process->id.index()) =
+      store_.strings.Intern(fmt::format("process {}", process->number + 1));
+  at_ = processes_.emplace_back(std::move(process)).get();
+  return at_->number;
 }
 
+void RowWriter::GoOnWith(std::size_t process) { at_ = processes_[process].get(); }
+
 void RowWriter::EndProcess() {
-  for (const Unnamed& row : unnamed_) {
+  for (const Unnamed& row : at_->unnamed) {
     if (Name(row)) continue;
     store_.log.Add(ImportIssue::kMissingName, row.offset);
     const bool on_gpu = row.section == Section::kKernels || row.section == Section::kCopies;
@@ -101,23 +97,23 @@ void RowWriter::EndProcess() {
         : on_gpu                         ? std::string("(copy)")
                                          : std::string("(unnamed call)"));
   }
-  unnamed_.clear();
   SumUpMemory();
+  processes_[at_->number].reset();
+  at_ = nullptr;
 }
 
 void RowWriter::Add(const Metadata& metadata) {
   if (metadata.pid != kAbsent) {
-    store_.processes.pid.MutablePending(process_.index()) =
+    store_.processes.pid.MutablePending(at_->id.index()) =
         store_.strings.Intern(std::to_string(metadata.pid));
   }
   if (!metadata.program.empty()) {
-    store_.processes.name.MutablePending(process_.index()) =
-        store_.strings.Intern(metadata.program);
+    store_.processes.name.MutablePending(at_->id.index()) = store_.strings.Intern(metadata.program);
   }
 }
 
 void RowWriter::Add(const Agent& agent) {
-  if (agent.id != kAbsent) agents_[agent.id] = agent;
+  if (agent.id != kAbsent) at_->agents[agent.id] = agent;
 }
 
 void RowWriter::Add(const KernelSymbol& symbol) {
@@ -126,64 +122,82 @@ void RowWriter::Add(const KernelSymbol& symbol) {
       symbol.vector_registers == kAbsent
           ? kAbsent
           : symbol.vector_registers + (symbol.accumulators == kAbsent ? 0 : symbol.accumulators);
-  symbols_[symbol.id] = {store_.strings.Intern(WithoutDescriptor(symbol.name)), Fit(registers)};
+  at_->symbols[symbol.id] = {store_.strings.Intern(WithoutDescriptor(symbol.name)), Fit(registers)};
 }
 
 void RowWriter::Add(const KindNames& names) {
-  if (operations_.size() >= kMostKinds) return;
-  std::vector<StringId>& ids = operations_.emplace_back();
+  if (at_->operations.size() >= kMostKinds) return;
+  std::vector<StringId>& ids = at_->operations.emplace_back();
   ids.reserve(names.operations.size());
   for (const std::string& name : names.operations) ids.push_back(store_.strings.Intern(name));
 }
 
 void RowWriter::AddMarkerText(std::uint64_t correlation, std::string_view text) {
-  if (correlation != kAbsent) marker_texts_[correlation] = store_.strings.Intern(text);
+  if (correlation != kAbsent) at_->marker_texts[correlation] = store_.strings.Intern(text);
 }
 
-StringId RowWriter::OperationOf(std::uint64_t kind, std::uint64_t operation) const {
-  if (kind >= operations_.size() || operation >= operations_[kind].size()) return {};
-  return operations_[kind][operation];
+template <typename Named>
+StringId RowWriter::OperationOf(const Named& record) const {
+  if (record.name.valid()) return record.name;
+  const auto& operations = at_->operations;
+  if (record.kind >= operations.size() || record.operation >= operations[record.kind].size())
+    return {};
+  return operations[record.kind][record.operation];
+}
+
+template <typename Named>
+StringId RowWriter::TextOf(const Named& record) const {
+  if (record.text.valid()) return record.text;
+  const auto text = at_->marker_texts.find(record.correlation);
+  return text == at_->marker_texts.end() ? StringId() : text->second;
+}
+
+std::int64_t RowWriter::CorrelationOf(std::uint64_t correlation) const {
+  constexpr std::size_t kMostProcesses = std::size_t{1} << 20;
+  if (correlation == 0) return kUnknown;
+  if (correlation > UINT32_MAX || at_->number >= kMostProcesses) return Fit64(correlation);
+  return static_cast<std::int64_t>(correlation | std::uint64_t{at_->number} << 32);
 }
 
 ThreadId RowWriter::ThreadOf(std::uint64_t tid) {
-  if (last_thread_.valid() && tid == last_tid_) return last_thread_;
-  const auto [it, is_new] = threads_.try_emplace(tid, ThreadId(store_.threads.rows()));
+  if (at_->last_thread.valid() && tid == at_->last_tid) return at_->last_thread;
+  const auto [it, is_new] = at_->threads.try_emplace(tid, ThreadId(store_.threads.rows()));
   if (is_new) {
     const std::size_t row = AppendUnknown(store_.threads);
-    store_.threads.process.MutablePending(row) = process_;
+    store_.threads.process.MutablePending(row) = at_->id;
     store_.threads.tid.MutablePending(row) =
         store_.strings.Intern(tid == kAbsent ? std::string("unknown") : std::to_string(tid));
   }
-  last_tid_ = tid;
-  return last_thread_ = it->second;
+  at_->last_tid = tid;
+  return at_->last_thread = it->second;
 }
 
 ThreadId RowWriter::TrackOf(std::string_view name) {
-  const auto known = tracks_.find(name);
-  if (known != tracks_.end()) return known->second;
+  const auto known = at_->tracks.find(name);
+  if (known != at_->tracks.end()) return known->second;
   const ThreadId thread(store_.threads.rows());
   const std::size_t row = AppendUnknown(store_.threads);
-  store_.threads.process.MutablePending(row) = process_;
+  store_.threads.process.MutablePending(row) = at_->id;
   store_.threads.tid.MutablePending(row) = store_.strings.Intern(name);
-  tracks_.emplace(name, thread);
+  at_->tracks.emplace(name, thread);
   return thread;
 }
 
 bool RowWriter::IsGpu(std::uint64_t agent) const {
-  const auto known = agents_.find(agent);
-  return known != agents_.end() && known->second.type == Agent::kGpu;
+  const auto known = at_->agents.find(agent);
+  return known != at_->agents.end() && known->second.type == Agent::kGpu;
 }
 
 DeviceId RowWriter::DeviceOf(std::uint64_t agent) {
-  const auto known = agents_.find(agent);
-  const bool has_number = known != agents_.end() && known->second.number <= kFurthest;
+  const auto known = at_->agents.find(agent);
+  const bool has_number = known != at_->agents.end() && known->second.number <= kFurthest;
   const std::int64_t number = has_number ? static_cast<std::int64_t>(known->second.number) : -1;
   const auto [it, is_new] = devices_.try_emplace(number, DeviceId(store_.devices.rows()));
   if (!is_new) return it->second;
   const std::size_t row = AppendUnknown(store_.devices);
   auto& rows = store_.devices;
   rows.ordinal.MutablePending(row) = number;
-  if (known == agents_.end()) return it->second;
+  if (known == at_->agents.end()) return it->second;
   const Agent& properties = known->second;
   const std::string& name = properties.product.empty() ? properties.name : properties.product;
   if (!name.empty()) rows.name.MutablePending(row) = store_.strings.Intern(name);
@@ -201,23 +215,26 @@ DeviceId RowWriter::DeviceOf(std::uint64_t agent) {
 }
 
 StreamId RowWriter::StreamOf(std::uint64_t agent, std::uint64_t number) {
-  const Stream key = {agent, number};
-  if (last_stream_.valid() && key == last_stream_key_) return last_stream_;
-  const auto [it, is_new] = streams_.try_emplace(key, StreamId(store_.streams.rows()));
+  if (at_->last_stream.valid() && agent == at_->last_agent && number == at_->last_number)
+    return at_->last_stream;
+  // By device: agents that nothing describes are one.
+  const DeviceId device = DeviceOf(agent);
+  const auto [it, is_new] =
+      at_->streams.try_emplace({device, number}, StreamId(store_.streams.rows()));
   if (is_new) {
-    const DeviceId device = DeviceOf(agent);
     const std::size_t row = AppendUnknown(store_.streams);
     store_.streams.device.MutablePending(row) = device;
     store_.streams.number.MutablePending(row) =
         number <= kFurthest ? static_cast<std::int64_t>(number) : -1;
   }
-  last_stream_key_ = key;
-  return last_stream_ = it->second;
+  at_->last_agent = agent;
+  at_->last_number = number;
+  return at_->last_stream = it->second;
 }
 
 void RowWriter::Add(const Record& record, Section section, std::string_view category,
                     std::int64_t offset) {
-  budget_.HasRead(offset);
+  if (offset >= 0) budget_.HasRead(offset);
   ++store_.metadata.events;
   ++counts_[static_cast<std::size_t>(section)];
   if (record.start == 0 || record.start > kFurthest) {
@@ -274,7 +291,7 @@ void RowWriter::AddTask(const Record& record, Section section, TimeNs start, Dur
   rows.stream.MutablePending(row) = stream;
   rows.kind.MutablePending(row) = is_kernel ? GpuTaskKind::kKernel : GpuTaskKind::kMemcpy;
   rows.copy.MutablePending(row) = is_kernel ? CopyKind::kNotACopy : CopyKind::kOther;
-  if (record.correlation != 0) rows.correlation.MutablePending(row) = Fit64(record.correlation);
+  rows.correlation.MutablePending(row) = CorrelationOf(record.correlation);
   if (is_kernel) {
     std::int32_t* const blocks[] = {&rows.grid_x.MutablePending(row),
                                     &rows.grid_y.MutablePending(row),
@@ -300,14 +317,7 @@ void RowWriter::AddTask(const Record& record, Section section, TimeNs start, Dur
   } else {
     rows.bytes.MutablePending(row) = Fit64(record.bytes);
   }
-  const Unnamed unnamed = {section,
-                           static_cast<std::uint32_t>(row),
-                           record.kind,
-                           record.operation,
-                           record.correlation,
-                           record.kernel,
-                           offset};
-  if (!Name(unnamed)) unnamed_.push_back(unnamed);
+  NameNowOrLater(record, section, row, offset);
 }
 
 std::size_t RowWriter::AppendHostEvent(TimeNs start, DurationNs duration, StringId category,
@@ -329,31 +339,23 @@ void RowWriter::AddCall(const Record& record, Section section, std::string_view 
       section == Section::kScratch ? TrackOf("scratch memory") : ThreadOf(record.thread);
   const std::size_t row = AppendHostEvent(start, duration, store_.strings.Intern(category), thread,
                                           HostKindOf(RuleOfCategory(category)));
-  if (record.correlation != kAbsent && record.correlation != 0 && section != Section::kScratch)
-    store_.host_events.correlation.MutablePending(row) = Fit64(record.correlation);
-  const Unnamed unnamed = {section,
-                           static_cast<std::uint32_t>(row),
-                           record.kind,
-                           record.operation,
-                           record.correlation,
-                           kAbsent,
-                           offset};
-  if (!Name(unnamed)) unnamed_.push_back(unnamed);
+  if (section != Section::kScratch)
+    store_.host_events.correlation.MutablePending(row) = CorrelationOf(record.correlation);
+  NameNowOrLater(record, section, row, offset);
 }
 
 void RowWriter::AddMarker(const Record& record, TimeNs start, DurationNs duration,
                           std::int64_t offset) {
   const StringId category = store_.strings.Intern("marker_api");
-  const std::string_view operation = store_.Text(OperationOf(record.kind, record.operation));
+  const std::string_view operation = store_.Text(OperationOf(record));
   if (operation.starts_with("roctxMark")) {
-    const auto text = marker_texts_.find(record.correlation);
+    const StringId text = TextOf(record);
     auto& rows = store_.instants;
     const std::size_t row = AppendUnknown(rows);
     rows.time.MutablePending(row) = start;
     rows.category.MutablePending(row) = category;
     rows.thread.MutablePending(row) = ThreadOf(record.thread);
-    rows.name.MutablePending(row) =
-        text != marker_texts_.end() ? text->second : store_.strings.Intern("(unnamed mark)");
+    rows.name.MutablePending(row) = text.valid() ? text : store_.strings.Intern("(unnamed mark)");
     return;
   }
   // Ranges that begin and end on any thread do not nest, so they have a track of their own.
@@ -361,33 +363,40 @@ void RowWriter::AddMarker(const Record& record, TimeNs start, DurationNs duratio
                                                                 : ThreadOf(record.thread);
   const std::size_t row =
       AppendHostEvent(start, duration, category, thread, HostEventKind::kAnnotation);
-  const Unnamed unnamed = {Section::kMarkers,
-                           static_cast<std::uint32_t>(row),
-                           record.kind,
-                           record.operation,
-                           record.correlation,
-                           kAbsent,
-                           offset};
-  if (!Name(unnamed)) unnamed_.push_back(unnamed);
+  NameNowOrLater(record, Section::kMarkers, row, offset);
 }
 
 void RowWriter::AddAllocation(const Record& record, TimeNs time, std::int64_t offset) {
-  const std::string_view operation = store_.Text(OperationOf(record.kind, record.operation));
+  const std::string_view operation = store_.Text(OperationOf(record));
   const bool is_free = operation.find("FREE") != std::string_view::npos;
   const std::int64_t bytes = Fit64(record.bytes);
   if (!is_free && (bytes < 0 || record.bytes > kFurthest)) {
     store_.log.Add(ImportIssue::kMissingName, offset, "an allocation without a size");
     return;
   }
-  allocations_.push_back({time, static_cast<std::int64_t>(record.address), is_free ? 0 : bytes,
-                          record.agent, ThreadOf(record.thread), is_free});
+  at_->allocations.push_back({time, static_cast<std::int64_t>(record.address), is_free ? 0 : bytes,
+                              record.agent, ThreadOf(record.thread), is_free});
+}
+
+void RowWriter::NameNowOrLater(const Record& record, Section section, std::size_t row,
+                               std::int64_t offset) {
+  const Unnamed unnamed = {section,
+                           static_cast<std::uint32_t>(row),
+                           record.kind,
+                           record.operation,
+                           record.correlation,
+                           record.kernel,
+                           record.name,
+                           record.text,
+                           offset};
+  if (!Name(unnamed)) at_->unnamed.push_back(unnamed);
 }
 
 bool RowWriter::Name(const Unnamed& row) {
   switch (row.section) {
     case Section::kKernels: {
-      const auto symbol = symbols_.find(row.kernel);
-      if (symbol == symbols_.end()) return false;
+      const auto symbol = at_->symbols.find(row.kernel);
+      if (symbol == at_->symbols.end()) return false;
       store_.gpu_tasks.name.MutablePending(row.row) = symbol->second.name;
       store_.gpu_tasks.registers.MutablePending(row.row) = symbol->second.registers;
       const GpuTaskKind kind = KindOfRocmKernel(store_.Text(symbol->second.name));
@@ -397,20 +406,20 @@ bool RowWriter::Name(const Unnamed& row) {
       return true;
     }
     case Section::kCopies: {
-      const StringId name = OperationOf(row.kind, row.operation);
+      const StringId name = OperationOf(row);
       if (!name.valid()) return false;
       store_.gpu_tasks.name.MutablePending(row.row) = name;
       store_.gpu_tasks.copy.MutablePending(row.row) = CopyKindOf(store_.Text(name));
       return true;
     }
     case Section::kMarkers: {
-      const StringId operation = OperationOf(row.kind, row.operation);
-      const auto text = marker_texts_.find(row.correlation);
+      const StringId operation = OperationOf(row);
+      const StringId text = TextOf(row);
       // Calls of ROCTx that draw no range have no text, or that of nobody.
-      const bool has_text = text != marker_texts_.end() &&
-                            store_.Text(operation) != std::string_view("roctxGetThreadId");
+      const bool has_text =
+          text.valid() && store_.Text(operation) != std::string_view("roctxGetThreadId");
       if (!has_text && !operation.valid()) return false;
-      const StringId name = has_text ? text->second : operation;
+      const StringId name = has_text ? text : operation;
       if (budget_.Take(store_.Text(name).size())) {
         ranges_.Describe(store_, row.row, store_.Text(name));
       } else {
@@ -419,7 +428,7 @@ bool RowWriter::Name(const Unnamed& row) {
       return true;
     }
     default: {
-      const StringId name = OperationOf(row.kind, row.operation);
+      const StringId name = OperationOf(row);
       if (!name.valid()) return false;
       store_.host_events.name.MutablePending(row.row) = name;
       return true;
@@ -428,11 +437,11 @@ bool RowWriter::Name(const Unnamed& row) {
 }
 
 void RowWriter::SumUpMemory() {
-  std::stable_sort(allocations_.begin(), allocations_.end(),
+  std::stable_sort(at_->allocations.begin(), at_->allocations.end(),
                    [](const Allocation& a, const Allocation& b) { return a.time < b.time; });
   std::map<std::int64_t, Allocation> live;       // By address: a free says nothing else.
   std::map<std::uint64_t, std::int64_t> totals;  // By agent.
-  for (Allocation& record : allocations_) {
+  for (Allocation& record : at_->allocations) {
     if (record.is_free) {
       const auto allocated = live.find(record.address);
       if (allocated == live.end()) continue;  // From before the recording, or the host's.
@@ -458,7 +467,6 @@ void RowWriter::SumUpMemory() {
     rows.device.MutablePending(row) =
         Fit(static_cast<std::uint64_t>(store_.devices.ordinal.Pending(device.index())));
   }
-  allocations_.clear();
 }
 
 void RowWriter::TellMissing() {

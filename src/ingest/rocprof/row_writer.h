@@ -1,4 +1,4 @@
-// Turns the records of rocprofv3's JSON into rows: one function a kind of record.
+// Turns the records of rocprofv3 into rows: one function a kind of record.
 #pragma once
 
 #include <array>
@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -43,8 +45,11 @@ class RowWriter {
   explicit RowWriter(TraceStore& store) : store_(store) {}
 
   /// What follows is of another process. Names, numbers of agents and ids are a process's own.
-  void BeginProcess();
-  /// Gives the rows of the process the names that came behind them, and sums up its memory.
+  /// Returns its number, which counts from 0.
+  std::size_t BeginProcess();
+  /// What follows is of a process that began before and has not ended.
+  void GoOnWith(std::size_t process);
+  /// Gives the rows of the process at hand the names that came behind them, and sums up its memory.
   void EndProcess();
 
   // What a process says of itself, before or behind its records.
@@ -54,7 +59,9 @@ class RowWriter {
   void Add(const KindNames& names);
   void AddMarkerText(std::uint64_t correlation, std::string_view text);
 
-  /// Appends the row of a record. `category`: the name of its list; `offset`: its place.
+  /// The bytes of the file until now, if records have no place.
+  void HasRead(std::int64_t bytes) { budget_.HasRead(bytes); }
+  /// Appends the row of a record. `category`: the name of its list; `offset`: its place, or -1.
   void Add(const Record& record, Section section, std::string_view category, std::int64_t offset);
 
   /// Marks the steps, tells what was not collected. Last.
@@ -67,15 +74,12 @@ class RowWriter {
     StringId name;
     std::int32_t registers = kUnknown32;
   };
-  struct Stream {
-    std::uint64_t agent = kAbsent, number = kAbsent;
-    auto operator<=>(const Stream&) const = default;
-  };
   /// A row whose name was not known yet.
   struct Unnamed {
     Section section;
     std::uint32_t row;
     std::uint64_t kind, operation, correlation, kernel;
+    StringId name, text;
     std::int64_t offset;
   };
   struct Allocation {
@@ -94,13 +98,20 @@ class RowWriter {
   void AddAllocation(const Record& record, TimeNs time, std::int64_t offset);
   std::size_t AppendHostEvent(TimeNs start, DurationNs duration, StringId category, ThreadId thread,
                               HostEventKind kind);
-  /// Names a row if its name is known.
+  /// Names a row if its name is known; else it is named when the process ends.
+  void NameNowOrLater(const Record& record, Section section, std::size_t row, std::int64_t offset);
   bool Name(const Unnamed& row);
   void SumUpMemory();
   void TellMissing();
 
-  /// The name of an operation, or none.
-  StringId OperationOf(std::uint64_t kind, std::uint64_t operation) const;
+  /// The name of the operation of a record or an unnamed row, or none.
+  template <typename Named>
+  StringId OperationOf(const Named& record) const;
+  /// The text of a marker, or none.
+  template <typename Named>
+  StringId TextOf(const Named& record) const;
+  /// The id by which calls and tasks are joined: unique over all processes.
+  std::int64_t CorrelationOf(std::uint64_t correlation) const;
   ThreadId ThreadOf(std::uint64_t tid);
   /// A track of the process beside its threads.
   ThreadId TrackOf(std::string_view name);
@@ -113,26 +124,29 @@ class RowWriter {
   ReferenceBudget budget_;  ///< Of texts of ranges.
   TraceExtent extent_;
   std::map<std::int64_t, DeviceId> devices_;  ///< By number; of all processes.
-  std::vector<Allocation> allocations_;
   std::array<std::int64_t, static_cast<std::size_t>(Section::kCount)> counts_ = {};
 
-  // Of the process at hand. Ordered: a file chooses these numbers, and could choose them to collide
-  // in a hash table.
-  ProcessId process_;
-  std::size_t process_number_ = 0;
-  std::map<std::uint64_t, Agent> agents_;
-  std::map<std::uint64_t, Symbol> symbols_;
-  std::vector<std::vector<StringId>> operations_;   ///< By kind and operation.
-  std::map<std::uint64_t, StringId> marker_texts_;  ///< By correlation.
-  std::map<std::uint64_t, ThreadId> threads_;
-  std::map<std::string, ThreadId, std::less<>> tracks_;
-  std::map<Stream, StreamId> streams_;
-  std::vector<Unnamed> unnamed_;
-  std::uint64_t last_tid_ = kAbsent;
-  ThreadId last_thread_;
-  Stream last_stream_key_;
-  StreamId last_stream_;
-  std::string args_;  ///< Scratch.
+  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  struct Process {
+    std::size_t number = 0;
+    ProcessId id;
+    std::map<std::uint64_t, Agent> agents;
+    std::map<std::uint64_t, Symbol> symbols;
+    std::vector<std::vector<StringId>> operations;   ///< By kind and operation.
+    std::map<std::uint64_t, StringId> marker_texts;  ///< By correlation.
+    std::map<std::uint64_t, ThreadId> threads;
+    std::map<std::string, ThreadId, std::less<>> tracks;
+    std::map<std::pair<DeviceId, std::uint64_t>, StreamId> streams;  ///< By device and number.
+    std::vector<Unnamed> unnamed;
+    std::vector<Allocation> allocations;
+    std::uint64_t last_tid = kAbsent;
+    ThreadId last_thread;
+    std::uint64_t last_agent = kAbsent, last_number = kAbsent;  ///< Of last_stream.
+    StreamId last_stream;
+  };
+  std::vector<std::unique_ptr<Process>> processes_;  ///< By number; null: ended.
+  Process* at_ = nullptr;                            ///< The one at hand.
+  std::string args_;                                 ///< Scratch.
 };
 
 }  // namespace headroom::rocprof

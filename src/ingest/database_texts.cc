@@ -1,8 +1,8 @@
-#include "ingest/nsight/texts.h"
+#include "ingest/database_texts.h"
 
 #include <algorithm>
 
-namespace headroom::nsight {
+namespace headroom::sqlite {
 
 void Texts::Set(std::int64_t id, std::string_view text) {
   const Entry entry = {texts_.Intern(text), StringId::None()};
@@ -35,4 +35,4 @@ StringId Texts::Of(std::int64_t id) {
   return entry->stored;
 }
 
-}  // namespace headroom::nsight
+}  // namespace headroom::sqlite

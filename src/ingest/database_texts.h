@@ -1,4 +1,4 @@
-// The table of texts (StringIds) of an export, and the store's ids of those that rows use.
+// A table of texts that rows name by ids, and the store's ids of those that rows use.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "base/string_pool.h"
 #include "store/trace_store.h"
 
-namespace headroom::nsight {
+namespace headroom::sqlite {
 
 class Texts {
  public:
@@ -30,11 +30,11 @@ class Texts {
   Entry* EntryOf(std::int64_t id);
 
   TraceStore& store_;
-  // Not the store's: most texts of an export are of the machine and of no row that is kept.
+  // Not the store's: most texts of a profiler's database are of no row that is kept.
   StringPool texts_;
   std::size_t rows_ = 0;
   std::vector<Entry> dense_;  ///< By id, which count from 0 in all but damaged files.
   std::map<std::int64_t, Entry> sparse_;
 };
 
-}  // namespace headroom::nsight
+}  // namespace headroom::sqlite

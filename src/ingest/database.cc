@@ -1,4 +1,4 @@
-#include "ingest/nsight/database.h"
+#include "ingest/database.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -9,7 +9,7 @@
 
 #include "base/ascii.h"
 
-namespace headroom::nsight {
+namespace headroom::sqlite {
 namespace {
 
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
@@ -283,4 +283,4 @@ std::int64_t Database::bytes_read() const {
   return std::min(bytes_, std::max<std::int64_t>(0, misses) * page_bytes_);
 }
 
-}  // namespace headroom::nsight
+}  // namespace headroom::sqlite

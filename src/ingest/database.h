@@ -17,7 +17,7 @@ struct sqlite3;
 struct sqlite3_stmt;
 struct sqlite3_value;
 
-namespace headroom::nsight {
+namespace headroom::sqlite {
 
 /// What reading a database may cost, which the size of the file bounds: pages of a hostile one
 /// refer to each other in circles, and each of a million rows to one long text.
@@ -112,4 +112,4 @@ class Database {
 /// Whether a file begins as SQLite databases do. `head` needs 16 bytes.
 bool LooksLikeDatabase(std::string_view head);
 
-}  // namespace headroom::nsight
+}  // namespace headroom::sqlite

@@ -1,4 +1,4 @@
-#include "ingest/nsight/open_database.h"
+#include "ingest/open_database.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 #include "base/atomic_file.h"
 
-namespace headroom::nsight {
+namespace headroom::sqlite {
 namespace {
 
 /// Whether SQLite can open the path itself.
@@ -100,13 +100,13 @@ class TemporaryFile {
 
 }  // namespace
 
-Status ReadFile(const std::string& path, ByteSource& bytes, std::int64_t max_text_bytes,
-                const ReadOptions& options, TraceStore& store) {
+Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max_text_bytes,
+                    const Progress& progress, const Reader& read, TraceStore& store) {
   if (IsPlainDatabase(path)) {
     const Result<Database> database = Database::Open(path, path, max_text_bytes);
     if (!database.ok()) return database.status();
     TellUnfinished(path, database.value().has_log(), store.log);
-    return Read(database.value(), path, options, store);
+    return read(database.value(), progress);
   }
   TemporaryFile file;
   if (Status status = file.Fill(bytes); !status.ok()) return status;
@@ -115,11 +115,10 @@ Status ReadFile(const std::string& path, ByteSource& bytes, std::int64_t max_tex
   if (!database.ok()) return database.status();
   if (!bytes.damage().empty())
     store.log.Add(ImportIssue::kCutCompression, -1, std::string(bytes.damage()));
-  ReadOptions quiet = options;
-  quiet.progress = nullptr;  // It counts bytes of the compressed file, all of which are read.
-  Status status = Read(database.value(), path, quiet, store);
+  // Progress counts bytes of the compressed file, all of which are read.
+  Status status = read(database.value(), nullptr);
   store.metadata.file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
   return status;
 }
 
-}  // namespace headroom::nsight
+}  // namespace headroom::sqlite

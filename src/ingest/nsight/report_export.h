@@ -1,0 +1,44 @@
+// Reports of Nsight Systems (.nsys-rep, .qdrep), whose format is its own: `nsys export` turns them
+// into the database that is read here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "base/unfinished_files.h"
+#include "ingest/byte_source.h"
+
+namespace headroom::nsight {
+
+/// Whether a file is such a report by its name, compressed or not.
+bool IsReportName(std::string_view path);
+
+/// The export of a report, in a private temporary folder that goes with this, or with the program
+/// if a signal ends it.
+class ReportExport {
+ public:
+  /// Runs the first `nsys` on PATH and waits for it. `bytes` is the report from its beginning,
+  /// decompressed; read only if nsys cannot open `path` itself.
+  ///
+  /// Fails with kBadInput if there is no nsys or it refuses the report, with kInternal if the
+  /// temporary folder cannot be written; the message names the command to run.
+  static Result<ReportExport> Make(const std::string& path, ByteSource& bytes);
+
+  ReportExport(ReportExport&& other) noexcept;
+  ReportExport& operator=(ReportExport&&) = delete;
+  ~ReportExport();
+
+  /// The database.
+  const std::string& path() const { return database_; }
+
+ private:
+  ReportExport() = default;
+
+  std::string folder_;  ///< Empty: moved away.
+  std::string database_;
+  // A signal removes them in this order: files first.
+  UnfinishedFile unfinished_database_, unfinished_report_, unfinished_log_, unfinished_folder_;
+};
+
+}  // namespace headroom::nsight

@@ -1,0 +1,603 @@
+#include "ingest/rocprof/rocpd_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <new>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "ingest/database_rows.h"
+#include "ingest/database_texts.h"
+#include "ingest/rocprof/json_cursor.h"
+#include "ingest/rocprof/record.h"
+#include "ingest/rocprof/row_writer.h"
+#include "ingest/trace_extent.h"
+#include "store/trace_formats.h"
+
+namespace headroom::rocprof {
+namespace {
+
+using sqlite::Database;
+using sqlite::DatabaseTable;
+using sqlite::RowScan;
+
+/// Tables that are read, without the id of the recording.
+enum class Table : std::uint8_t {
+  kStrings,
+  kProcesses,
+  kThreads,
+  kAgents,
+  kSymbols,
+  kCategories,
+  kTracks,
+  kEvents,
+  kRegions,
+  kSamples,
+  kDispatches,
+  kCopies,
+  kAllocations,
+  kCounters,
+  kPcSamples,
+  kCount,
+};
+constexpr std::string_view kTableNames[] = {
+    "rocpd_string",
+    "rocpd_info_process",
+    "rocpd_info_thread",
+    "rocpd_info_agent",
+    "rocpd_info_kernel_symbol",
+    "rocpd_info_category",
+    "rocpd_track",
+    "rocpd_event",
+    "rocpd_region",
+    "rocpd_sample",
+    "rocpd_kernel_dispatch",
+    "rocpd_memory_copy",
+    "rocpd_memory_allocate",
+    "rocpd_pmc_event",
+    "rocpd_gpu_pc_sample",
+};
+constexpr auto kTables = static_cast<std::size_t>(Table::kCount);
+static_assert(std::size(kTableNames) == kTables);
+
+/// What tells the format: other tools have tables `rocpd_string`, too.
+constexpr Table kTelling[] = {Table::kRegions, Table::kDispatches, Table::kCopies};
+
+/// The tables of one recording; null: not there.
+using Recording = std::array<const DatabaseTable*, kTables>;
+
+/// The recordings of a file by the ids in the names of their tables.
+std::map<std::string_view, Recording> RecordingsOf(const Database& database) {
+  std::map<std::string_view, Recording> recordings;
+  for (const DatabaseTable& table : database.tables()) {
+    for (std::size_t i = 0; i < kTables; ++i) {
+      const std::string_view name = table.name;
+      if (!name.starts_with(kTableNames[i])) continue;
+      const std::string_view id = name.substr(kTableNames[i].size());
+      if (!id.empty() && id.front() != '_') continue;
+      recordings.try_emplace(id).first->second[i] = &table;
+    }
+  }
+  return recordings;
+}
+
+/// What a category of events means: a word of its name in capitals, and the list of rocprofv3's
+/// JSON that has such records.
+struct CategoryWord {
+  std::string_view word;
+  Section section;
+  std::string_view list;
+};
+constexpr CategoryWord kCategoryWords[] = {
+    {"MARKER", Section::kMarkers, "marker_api"},
+    {"RCCL", Section::kCommunication, "rccl_api"},
+    {"HIPFILE", Section::kOtherCalls, "hipfile_api"},
+    {"HIP_", Section::kHipCalls, "hip_api"},
+    {"HSA_", Section::kHsaCalls, "hsa_api"},
+    {"ROCDECODE", Section::kOtherCalls, "rocdecode_api"},
+    {"ROCJPEG", Section::kOtherCalls, "rocjpeg_api"},
+    {"ROCSHMEM", Section::kOtherCalls, "rocshmem_api"},
+};
+struct Category {
+  Section section = Section::kOtherCalls;
+  std::string list;
+};
+Category CategoryOf(std::string_view name) {
+  std::string list = LowerCase(name);
+  for (const CategoryWord& known : kCategoryWords) {
+    if (list.find(LowerCase(known.word)) != std::string::npos)
+      return {known.section, std::string(known.list)};
+  }
+  return {Section::kOtherCalls, list.empty() ? std::string("region") : std::move(list)};
+}
+
+/// A number of a row; kAbsent where it is none.
+std::uint64_t NumberAt(const RowScan& row, int column) {
+  return static_cast<std::uint64_t>(row.Integer(column, -1));
+}
+static_assert(static_cast<std::uint64_t>(-1) == kAbsent);
+
+/// What the JSON of a column says of itself; its defaults where there is none.
+template <typename Value>
+Value Described(const RowScan& row, int column, Value (*parse)(JsonCursor&)) {
+  JsonCursor cursor(row.Text(column));
+  Value value = parse(cursor);
+  return cursor.fine() ? value : Value();
+}
+
+/// The member "message" of what an event says beside its columns.
+std::string MessageOf(std::string_view json) {
+  JsonCursor cursor(json);
+  std::string message, scratch;
+  cursor.Enter('{');
+  for (std::string_view key; cursor.NextMember(key);) {
+    std::string_view text;
+    if (key != "message") {
+      cursor.Skip();
+    } else if (cursor.Text(text, scratch)) {
+      message = text;
+    }
+  }
+  return cursor.fine() ? message : std::string();
+}
+
+/// One recording of a file.
+class RecordingReading {
+ public:
+  RecordingReading(const Database& database, const Recording& tables, const RocpdOptions& options,
+                   RowWriter& rows, TraceStore& store)
+      : database_(database),
+        tables_(tables),
+        options_(options),
+        rows_(rows),
+        store_(store),
+        strings_(store) {}
+
+  void Run() {
+    ReadStrings();
+    ReadProcesses();
+    ReadThreads();
+    ReadTracks();
+    ReadAgents();
+    ReadSymbols();
+    ReadEvents();
+    ReadRegions();
+    ReadSamples();
+    LookForStreams();
+    ReadDispatches();
+    ReadCopies();
+    ReadAllocations();
+    for (const Table table : {Table::kCounters, Table::kPcSamples})
+      TellUnread(table, CountOf(table));
+    for (const auto& [id, process] : processes_) {
+      rows_.GoOnWith(process);
+      rows_.EndProcess();
+    }
+  }
+
+ private:
+  struct Thread {
+    std::int64_t process = kUnknown;
+    std::uint64_t tid = kAbsent;
+  };
+  /// What newer versions of the schema say once for rows of one place.
+  struct Track {
+    std::int64_t process = kUnknown, thread = kUnknown, name = kUnknown;
+    std::uint64_t agent = kAbsent, queue = kAbsent, stream = kAbsent;
+  };
+  struct Event {
+    std::int64_t id = 0;
+    std::uint64_t correlation = kAbsent;
+    std::uint32_t category = 0;  ///< In categories_.
+    StringId message;
+  };
+  struct Streams {
+    bool any = false;
+    bool several_queues = false;
+    std::optional<std::uint64_t> queue;
+  };
+  /// Where a row belongs to.
+  struct Place {
+    std::size_t process = 0;
+    std::uint64_t tid = kAbsent;
+    Track track;
+  };
+
+  template <typename Row>
+  void ForEach(Table table, std::span<const std::string_view> columns, std::size_t needed,
+               Row row) {
+    const DatabaseTable* const there = tables_[static_cast<std::size_t>(table)];
+    if (there == nullptr) return;
+    sqlite::ForEachRow(database_, *there, columns, needed, store_.log, options_.progress, row);
+  }
+
+  std::int64_t CountOf(Table table) {
+    static constexpr std::string_view kColumns[] = {"id"};
+    std::int64_t count = 0;
+    ForEach(table, kColumns, 0, [&](const RowScan&) { ++count; });
+    return count;
+  }
+
+  void TellUnread(Table table, std::int64_t count) {
+    if (count == 0) return;
+    store_.log.Add(
+        ImportIssue::kUnreadData, -1,
+        fmt::format("{}: {} records", kTableNames[static_cast<std::size_t>(table)], count), count);
+  }
+
+  void ReadStrings() {
+    static constexpr std::string_view kColumns[] = {"id", "string"};
+    ForEach(Table::kStrings, kColumns, 2, [&](const RowScan& row) {
+      const std::int64_t id = row.Integer(0, kUnknown);
+      if (id != kUnknown && row.IsText(1)) strings_.Set(id, row.Text(1));
+    });
+    static constexpr std::string_view kOfCategory[] = {"id", "name"};
+    ForEach(Table::kCategories, kOfCategory, 2, [&](const RowScan& row) {
+      category_ids_.try_emplace(row.Integer(0, kUnknown), AddCategory(row.Text(1)));
+    });
+  }
+
+  std::uint32_t AddCategory(std::string_view name) {
+    const auto [it, is_new] = category_names_.try_emplace(
+        std::string(name), static_cast<std::uint32_t>(categories_.size()));
+    if (is_new) categories_.push_back(CategoryOf(name));
+    return it->second;
+  }
+
+  /// The category of an event: a string, in newer versions of the schema a table's row.
+  std::uint32_t CategoryAt(const RowScan& row, int column) {
+    const std::int64_t id = row.Integer(column, kUnknown);
+    const auto known = category_ids_.find(id);
+    if (known != category_ids_.end()) return known->second;
+    return category_ids_.emplace(id, AddCategory(strings_.TextOf(id))).first->second;
+  }
+
+  std::size_t ProcessOf(std::int64_t id) {
+    // A process takes far more memory than a row that names it.
+    constexpr std::size_t kMostProcesses = std::size_t{1} << 16;
+    if (processes_.size() >= kMostProcesses && !processes_.contains(id)) {
+      store_.log.Add(ImportIssue::kDamagedTable, -1,
+                     "too many processes: those beyond count as one");
+      return processes_.rbegin()->second;
+    }
+    const auto [it, is_new] = processes_.try_emplace(id);
+    if (is_new) it->second = rows_.BeginProcess();
+    return it->second;
+  }
+
+  void ReadProcesses() {
+    static constexpr std::string_view kColumns[] = {"id", "pid", "command"};
+    ForEach(Table::kProcesses, kColumns, 1, [&](const RowScan& row) {
+      const std::int64_t id = row.Integer(0, kUnknown);
+      rows_.GoOnWith(ProcessOf(id));
+      Metadata metadata;
+      const std::int64_t pid = row.Integer(1, id);
+      if (pid >= 0) metadata.pid = static_cast<std::uint64_t>(pid);
+      // Arguments may hold secrets.
+      std::string_view program = row.Text(2);
+      program = program.substr(0, program.find(' '));
+      metadata.program = program.substr(program.rfind('/') + 1);
+      rows_.Add(metadata);
+    });
+  }
+
+  void ReadThreads() {
+    static constexpr std::string_view kColumns[] = {"id", "pid", "tid"};
+    ForEach(Table::kThreads, kColumns, 1, [&](const RowScan& row) {
+      threads_[row.Integer(0, kUnknown)] = {row.Integer(1, kUnknown), NumberAt(row, 2)};
+    });
+  }
+
+  void ReadTracks() {
+    static constexpr std::string_view kColumns[] = {"id",       "pid",      "tid",      "name_id",
+                                                    "agent_id", "queue_id", "stream_id"};
+    ForEach(Table::kTracks, kColumns, 1, [&](const RowScan& row) {
+      tracks_[row.Integer(0, kUnknown)] = {row.Integer(1, kUnknown), row.Integer(2, kUnknown),
+                                           row.Integer(3, kUnknown), NumberAt(row, 4),
+                                           NumberAt(row, 5),         NumberAt(row, 6)};
+    });
+  }
+
+  void ReadAgents() {
+    static constexpr std::string_view kColumns[] = {
+        "id",           "pid",  "type",         "logical_index", "absolute_index",
+        "product_name", "name", "generic_name", "extdata"};
+    ForEach(Table::kAgents, kColumns, 1, [&](const RowScan& row) {
+      Agent agent = Described(row, 8, ParseAgent);
+      agent.id = NumberAt(row, 0);
+      if (row.IsText(2)) agent.type = row.Text(2) == "GPU" ? Agent::kGpu : 0;
+      for (const int column : {4, 3}) {
+        if (!row.IsNull(column)) agent.number = NumberAt(row, column);
+      }
+      if (!row.Text(5).empty()) agent.product = row.Text(5);
+      for (const int column : {6, 7}) {
+        if (agent.name.empty()) agent.name = row.Text(column);
+      }
+      rows_.GoOnWith(ProcessOf(row.Integer(1, kUnknown)));
+      rows_.Add(agent);
+    });
+  }
+
+  void ReadSymbols() {
+    static constexpr std::string_view kColumns[] = {
+        "id",     "pid", "kernel_name", "display_name", "arch_vgpr_count", "accum_vgpr_count",
+        "extdata"};
+    ForEach(Table::kSymbols, kColumns, 1, [&](const RowScan& row) {
+      KernelSymbol symbol = Described(row, 6, ParseKernelSymbol);
+      for (const int column : {3, 2}) {
+        if (symbol.name.empty()) symbol.name = row.Text(column);
+      }
+      symbol.id = NumberAt(row, 0);
+      if (!row.IsNull(4)) symbol.vector_registers = NumberAt(row, 4);
+      if (!row.IsNull(5)) symbol.accumulators = NumberAt(row, 5);
+      rows_.GoOnWith(ProcessOf(row.Integer(1, kUnknown)));
+      rows_.Add(symbol);
+    });
+  }
+
+  void ReadEvents() {
+    static constexpr std::string_view kColumns[] = {"id", "category_id", "stack_id", "extdata"};
+    ForEach(Table::kEvents, kColumns, 1, [&](const RowScan& row) {
+      Event& event = events_.emplace_back();
+      event.id = row.Integer(0, kUnknown);
+      event.category = CategoryAt(row, 1);
+      event.correlation = NumberAt(row, 2);
+      if (categories_[event.category].section != Section::kMarkers) return;
+      if (const std::string message = MessageOf(row.Text(3)); !message.empty())
+        event.message = store_.strings.Intern(message);
+    });
+    const auto by_id = [](const Event& a, const Event& b) { return a.id < b.id; };
+    if (!std::is_sorted(events_.begin(), events_.end(), by_id))
+      std::stable_sort(events_.begin(), events_.end(), by_id);
+  }
+
+  /// The event of a row; null where there is none. Ids count up without gaps in all but damaged
+  /// files.
+  const Event* EventAt(const RowScan& row, int column) const {
+    const std::int64_t id = row.Integer(column, kUnknown);
+    if (events_.empty() || id < events_.front().id || id > events_.back().id) return nullptr;
+    const auto guess =
+        static_cast<std::uint64_t>(id) - static_cast<std::uint64_t>(events_.front().id);
+    if (guess < events_.size() && events_[guess].id == id) return &events_[guess];
+    const auto it =
+        std::lower_bound(events_.begin(), events_.end(), id,
+                         [](const Event& event, std::int64_t of) { return event.id < of; });
+    return it != events_.end() && it->id == id ? &*it : nullptr;
+  }
+
+  /// Where a row belongs to, by its columns or its track, which follow each other from `column` on:
+  /// "pid", "tid", "track_id".
+  Place PlaceOf(const RowScan& row, int column) {
+    Place place;
+    const auto track = tracks_.find(row.Integer(column + 2, kUnknown));
+    if (track != tracks_.end()) place.track = track->second;
+    const std::int64_t thread = row.Integer(column + 1, place.track.thread);
+    const auto known = threads_.find(thread);
+    std::int64_t process = row.Integer(column, place.track.process);
+    if (known != threads_.end()) {
+      place.tid = known->second.tid;
+      if (process == kUnknown) process = known->second.process;
+    } else if (thread != kUnknown) {
+      place.tid = static_cast<std::uint64_t>(thread);
+    }
+    place.process = ProcessOf(process);
+    return place;
+  }
+
+  Record Begin(const RowScan& row, const Place& place, int event_column) {
+    rows_.GoOnWith(place.process);
+    Record record;
+    record.thread = place.tid;
+    record.start = NumberAt(row, 0);
+    record.end = NumberAt(row, 1);
+    if (const Event* const event = EventAt(row, event_column))
+      record.correlation = event->correlation;
+    return record;
+  }
+
+  void ReadRegions() {
+    static constexpr std::string_view kColumns[] = {"start", "end",      "name_id", "pid",
+                                                    "tid",   "track_id", "event_id"};
+    ForEach(Table::kRegions, kColumns, 3, [&](const RowScan& row) {
+      Record record = Begin(row, PlaceOf(row, 3), 6);
+      record.name = strings_.Of(row.Integer(2, kUnknown));
+      const Event* const event = EventAt(row, 6);
+      const Category& category = event == nullptr ? no_category_ : categories_[event->category];
+      if (category.section == Section::kMarkers) {
+        // Versions differ in which of both is the text and which the function.
+        record.text = event->message;
+        const std::string_view name = store_.Text(record.name);
+        if (!name.starts_with("roctx")) {
+          record.text = record.name;
+          record.name = event->message.valid() ? event->message : range_function_;
+        }
+      }
+      rows_.Add(record, category.section, category.list, -1);
+    });
+  }
+
+  /// Regions without length: marks, and calls that were shorter than the clock's step, whose names
+  /// older versions of the schema do not keep. Other samples are of counters.
+  void ReadSamples() {
+    static constexpr std::string_view kColumns[] = {"timestamp", "timestamp", "pid",    "tid",
+                                                    "track_id",  "event_id",  "name_id"};
+    std::int64_t unread = 0;
+    ForEach(Table::kSamples, kColumns, 1, [&](const RowScan& row) {
+      const Event* const event = EventAt(row, 5);
+      const Section section =
+          event == nullptr ? Section::kOtherCalls : categories_[event->category].section;
+      if (section == Section::kOtherCalls) {
+        ++unread;
+        return;
+      }
+      Record record = Begin(row, PlaceOf(row, 2), 5);
+      record.name = strings_.Of(row.Integer(6, kUnknown));
+      if (section == Section::kMarkers) {
+        const bool is_text = record.name.valid() && !store_.Text(record.name).starts_with("roctx");
+        record.text = is_text ? record.name : event->message;
+        record.name = mark_function_;
+      } else if (!record.name.valid()) {
+        record.name = store_.strings.Intern("(call without a name)");
+      }
+      rows_.Add(record, section, categories_[event->category].list, -1);
+    });
+    TellUnread(Table::kSamples, unread);
+  }
+
+  /// With `--group-by-queue`, and where HIP's streams were not traced, all work is on stream 0:
+  /// then queues tell more.
+  void LookForStreams() {
+    static constexpr std::string_view kColumns[] = {"pid", "tid", "track_id", "stream_id",
+                                                    "queue_id"};
+    ForEach(Table::kDispatches, kColumns, 0, [&](const RowScan& row) {
+      const Place place = PlaceOf(row, 0);
+      Streams& streams = streams_[place.process];
+      const std::uint64_t stream = row.IsNull(3) ? place.track.stream : NumberAt(row, 3);
+      const std::uint64_t queue = row.IsNull(4) ? place.track.queue : NumberAt(row, 4);
+      streams.any |= stream != kAbsent && stream != 0;
+      streams.several_queues |= streams.queue.value_or(queue) != queue;
+      streams.queue = queue;
+    });
+  }
+
+  std::uint64_t StreamAt(const RowScan& row, int column, const Place& place) {
+    const Streams& streams = streams_[place.process];
+    if (!streams.any && streams.several_queues) return kAbsent;
+    return row.IsNull(column) ? place.track.stream : NumberAt(row, column);
+  }
+
+  void ReadDispatches() {
+    static constexpr std::string_view kColumns[] = {"start",
+                                                    "end",
+                                                    "kernel_id",
+                                                    "pid",
+                                                    "tid",
+                                                    "track_id",
+                                                    "event_id",
+                                                    "agent_id",
+                                                    "queue_id",
+                                                    "stream_id",
+                                                    "private_segment_size",
+                                                    "group_segment_size",
+                                                    "workgroup_size_x",
+                                                    "workgroup_size_y",
+                                                    "workgroup_size_z",
+                                                    "grid_size_x",
+                                                    "grid_size_y",
+                                                    "grid_size_z"};
+    ForEach(Table::kDispatches, kColumns, 3, [&](const RowScan& row) {
+      const Place place = PlaceOf(row, 3);
+      Record record = Begin(row, place, 6);
+      record.kernel = NumberAt(row, 2);
+      record.agent = row.IsNull(7) ? place.track.agent : NumberAt(row, 7);
+      record.queue = row.IsNull(8) ? place.track.queue : NumberAt(row, 8);
+      record.stream = StreamAt(row, 9, place);
+      record.private_bytes = NumberAt(row, 10);
+      record.group_bytes = NumberAt(row, 11);
+      for (int axis = 0; axis < 3; ++axis) {
+        record.workgroup[static_cast<std::size_t>(axis)] = NumberAt(row, 12 + axis);
+        record.grid[static_cast<std::size_t>(axis)] = NumberAt(row, 15 + axis);
+      }
+      rows_.Add(record, Section::kKernels, "kernel_dispatch", -1);
+    });
+  }
+
+  void ReadCopies() {
+    static constexpr std::string_view kColumns[] = {
+        "start",    "end",  "name_id",      "pid",          "tid",      "track_id",
+        "event_id", "size", "dst_agent_id", "src_agent_id", "stream_id"};
+    ForEach(Table::kCopies, kColumns, 3, [&](const RowScan& row) {
+      const Place place = PlaceOf(row, 3);
+      Record record = Begin(row, place, 6);
+      record.name = strings_.Of(row.Integer(2, kUnknown));
+      record.bytes = NumberAt(row, 7);
+      record.destination = row.IsNull(8) ? place.track.agent : NumberAt(row, 8);
+      record.source = NumberAt(row, 9);
+      record.stream = StreamAt(row, 10, place);
+      rows_.Add(record, Section::kCopies, "memory_copy", -1);
+    });
+  }
+
+  void ReadAllocations() {
+    static constexpr std::string_view kColumns[] = {"start",    "end",     "type",     "level",
+                                                    "pid",      "tid",     "track_id", "event_id",
+                                                    "agent_id", "address", "size"};
+    ForEach(Table::kAllocations, kColumns, 3, [&](const RowScan& row) {
+      const Place place = PlaceOf(row, 4);
+      Record record = Begin(row, place, 7);
+      const bool is_scratch = row.Text(3) == "SCRATCH";
+      record.name = store_.strings.Intern(
+          fmt::format("{}_{}", is_scratch ? "SCRATCH_MEMORY" : "MEMORY_ALLOCATION", row.Text(2)));
+      record.agent = row.IsNull(8) ? place.track.agent : NumberAt(row, 8);
+      record.address = NumberAt(row, 9);
+      record.bytes = NumberAt(row, 10);
+      rows_.Add(record, is_scratch ? Section::kScratch : Section::kAllocations,
+                is_scratch ? "scratch_memory" : "memory_allocation", -1);
+    });
+  }
+
+  const Database& database_;
+  const Recording& tables_;
+  const RocpdOptions& options_;
+  RowWriter& rows_;
+  TraceStore& store_;
+  sqlite::Texts strings_;
+  const StringId range_function_ = store_.strings.Intern("roctxRangePushA");
+  const StringId mark_function_ = store_.strings.Intern("roctxMarkA");
+  const Category no_category_ = CategoryOf({});
+  std::vector<Category> categories_;
+  std::vector<Event> events_;  ///< By id.
+  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  std::map<std::string, std::uint32_t> category_names_;
+  std::map<std::int64_t, std::uint32_t> category_ids_;
+  std::map<std::int64_t, std::size_t> processes_;  ///< As the writer of rows numbers them.
+  std::map<std::int64_t, Thread> threads_;
+  std::map<std::int64_t, Track> tracks_;
+  std::map<std::size_t, Streams> streams_;  ///< By process.
+};
+
+}  // namespace
+
+bool IsRocpd(const Database& database) {
+  for (const auto& [id, tables] : RecordingsOf(database)) {
+    for (const Table table : kTelling) {
+      if (tables[static_cast<std::size_t>(table)] != nullptr) return true;
+    }
+  }
+  return false;
+}
+
+Status ReadRocpd(const Database& database, const std::string& path, const RocpdOptions& options,
+                 TraceStore& store) try {
+  if (database.missing_bytes() > 0) {
+    store.log.Add(ImportIssue::kTruncated, database.bytes(),
+                  fmt::format("{} bytes are missing", database.missing_bytes()));
+  }
+  TraceExtent extent;
+  {
+    RowWriter rows(store);
+    rows.HasRead(database.bytes());
+    for (const auto& [id, tables] : RecordingsOf(database))
+      RecordingReading(database, tables, options, rows, store).Run();
+    rows.Finish();
+    extent = rows.extent();
+  }
+  store.metadata.format = kRocpdFormat;
+  store.metadata.file_bytes = database.bytes();
+  store.Freeze(options.threads);
+  ClipOverflowingTasks(extent, store);
+  return Status::Ok();
+} catch (const std::bad_alloc&) {
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 150 bytes an event");
+}
+
+}  // namespace headroom::rocprof
