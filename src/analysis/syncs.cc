@@ -32,6 +32,46 @@ std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId proce
   return launched;
 }
 
+/// When copies end that bring data to the host, rather than a value, in order.
+std::vector<TimeNs> FindResults(const TraceStore& store, ProcessId process) {
+  constexpr std::int64_t kData = 4096;
+  const auto& tasks = store.gpu_tasks;
+  std::vector<TimeNs> ends;
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (tasks.copy[i] == CopyKind::kDeviceToHost && tasks.bytes[i] >= kData &&
+        IsWorkOf(store, process, GpuTaskId(i))) {
+      ends.push_back(store.TaskEnd(GpuTaskId(i)));
+    }
+  }
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
+/// How long a thread runs operators between both moments, but for those of a loader.
+DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attribution, ThreadId thread,
+                           Interval within) {
+  const auto& events = store.host_events;
+  const auto [first, last] = store.HostEventsOf(thread);
+  std::uint32_t row = first;
+  for (std::uint32_t end = last; row < end;) {  // The first that starts within.
+    const std::uint32_t middle = row + (end - row) / 2;
+    if (events.start[middle] < within.start) {
+      row = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  IntervalSet operators;
+  for (; row < last && events.start[row] < within.end; ++row) {
+    const HostEventId event(row);
+    if (events.kind[row] == HostEventKind::kOperator && store.HostEnd(event) <= within.end &&
+        attribution.Of(event).phase != Phase::kDataWait) {
+      operators.AppendInOrder({events.start[row], store.HostEnd(event)});
+    }
+  }
+  return operators.Measure();
+}
+
 }  // namespace
 
 std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& names,
@@ -64,7 +104,8 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
   return calls;
 }
 
-std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, ProcessId process,
+std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
+                                   const Attribution& attribution, ProcessId process,
                                    const IntervalSet& gpu_busy) {
   const auto& events = store.host_events;
   if (store.gpu_tasks.rows() == 0) return {};
@@ -72,6 +113,7 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, Pr
   for (const HostEventId call : FindBlockingCalls(store, names, process))
     syncs.push_back({call, {}});
   const std::vector<LaunchedStart> launched = FindLaunches(store, process);
+  const std::vector<TimeNs> results = FindResults(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
   TimeNs priced(INT64_MIN);  // What earlier calls cost already.
   for (PricedSync& sync : syncs) {
@@ -89,7 +131,12 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, Pr
     if (after != busy.begin()) dry = std::max(dry, (after - 1)->end);
     // Work that was launched before ends the gap: the host need not have launched anything.
     if (after != busy.end() && after->start < next->start) continue;
-    const TimeNs until = std::min(next->start, dry + (end - begin));
+    TimeNs until = next->start;
+    if (std::binary_search(results.begin(), results.end(), dry)) {
+      until = until - OperatorsWithin(store, attribution, events.thread[sync.call.index()],
+                                      {end, next->launch});
+    }
+    until = std::min(until, dry + (end - begin));
     dry = std::max(dry, priced);
     if (until <= dry) continue;
     sync.gpu_idle = {dry, until};

@@ -33,8 +33,14 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 /// which nothing is launched (the end of the trace) costs nothing, and neither does one during or
 /// after which the GPU goes on with work that was launched before.
 ///
+/// A call that waits for a copy of 4 KiB or more to the host brings data that the host works on:
+/// operators between the call and the next launch, on its thread and not of a loader, cannot begin
+/// earlier without the call, so the GPU idles for them anyway (an optimizer on the CPU). A smaller
+/// copy is a value that is read (`.item()`).
+///
 /// Only calls and tasks of `process` count (none: all); `gpu_busy` is when its tasks run.
-std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, ProcessId process,
+std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
+                                   const Attribution& attribution, ProcessId process,
                                    const IntervalSet& gpu_busy);
 
 /// The calls by name and place, dearest first; free ones are left out.

@@ -12,8 +12,8 @@ namespace syncs_test {
 std::vector<std::int64_t> PricesUs(const StoreBuilder& builder) {
   TestTrace trace(builder);
   std::vector<std::int64_t> prices;
-  for (const PricedSync& sync : PriceSyncs(*trace.store, trace.names, ProcessId(),
-                                           FindBusyTime(*trace.store, ProcessId()))) {
+  for (const PricedSync& sync : PriceSyncs(*trace.store, trace.names, trace.attribution,
+                                           ProcessId(), FindBusyTime(*trace.store, ProcessId()))) {
     prices.push_back(sync.gpu_idle.length().ns() / 1000);
   }
   return prices;
@@ -53,6 +53,33 @@ TEST(Syncs, AtTheEndOfTheTraceCostNothing) {
   EXPECT_EQ(PricesUs(b), Prices{0});
 }
 
+/// A wait until 200 for a copy to the host, then 90 us on the host in `op`, then a launch.
+StoreBuilder WaitForCopy(std::int64_t bytes, const char* op) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);
+  b.Call("cudaMemcpyAsync", kMain, 4, 2, 1);
+  b.Copy(CopyKind::kDeviceToHost, "Memcpy DtoH (Device -> Pinned)", kStream, 100, 100, 1)
+      .Bytes(bytes);
+  b.Call("cudaStreamSynchronize", kMain, 20, 180);
+  if (op != nullptr) b.Op(op, kMain, 205, 90);
+  b.Launch("aten::mm", kMain, 300, kGemm, kStream, 304, 10);
+  return b;
+}
+
+TEST(Syncs, WhatTheHostDoesWithResultsIsNoWait) {
+  EXPECT_EQ(PricesUs(WaitForCopy(1 << 20, "cpu_adam::adam_update")), Prices{14});
+  EXPECT_EQ(PricesUs(WaitForCopy(4, "aten::add")), Prices{104}) << "a value";
+  EXPECT_EQ(PricesUs(WaitForCopy(1 << 20, nullptr)), Prices{104});
+  // The loader needs no results.
+  StoreBuilder loader = WaitForCopy(1 << 20, "aten::stack");
+  loader.Region("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 202, 96);
+  EXPECT_EQ(PricesUs(loader), Prices{104});
+  // Not what was waited for.
+  StoreBuilder later = WaitForCopy(1 << 20, "cpu_adam::adam_update");
+  later.Launch("aten::mm", kMain, 8, kGemm, kSideStream, 150, 52);
+  EXPECT_EQ(PricesUs(later), Prices{102});
+}
+
 TEST(Syncs, CostNothingWhileTheGpuHasWork) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);
@@ -79,8 +106,9 @@ TEST(Syncs, OfAnotherProcessCostNothing) {
   b.InProcess("2").Call("cudaDeviceSynchronize", kMain, 5, 97);
   TestTrace trace(b);
   const ProcessId first = trace.store->threads.process[0];
-  EXPECT_TRUE(
-      PriceSyncs(*trace.store, trace.names, first, FindBusyTime(*trace.store, first)).empty());
+  EXPECT_TRUE(PriceSyncs(*trace.store, trace.names, trace.attribution, first,
+                         FindBusyTime(*trace.store, first))
+                  .empty());
 }
 
 TEST(Syncs, PriceOnlyIdleTime) {
@@ -104,7 +132,8 @@ TEST(Syncs, PriceOnlyIdleTime) {
     TestTrace trace(b);
     const IntervalSet busy = FindBusyTime(*trace.store, ProcessId());
     TimeNs priced(INT64_MIN);
-    for (const PricedSync& sync : PriceSyncs(*trace.store, trace.names, ProcessId(), busy)) {
+    for (const PricedSync& sync :
+         PriceSyncs(*trace.store, trace.names, trace.attribution, ProcessId(), busy)) {
       if (sync.gpu_idle.length().ns() == 0) continue;
       EXPECT_EQ(busy.MeasureWithin(sync.gpu_idle), Us(0)) << "seed " << seed;
       EXPECT_LE(sync.gpu_idle.length(), trace.store->host_events.duration[sync.call.index()]);
@@ -166,8 +195,8 @@ TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
   }
   b.Call("cudaDeviceSynchronize", kMain, 5000, 10);
   TestTrace trace(b);
-  const auto syncs =
-      PriceSyncs(*trace.store, trace.names, ProcessId(), FindBusyTime(*trace.store, ProcessId()));
+  const auto syncs = PriceSyncs(*trace.store, trace.names, trace.attribution, ProcessId(),
+                                FindBusyTime(*trace.store, ProcessId()));
   const Interval steps[] = {{AtUs(0), AtUs(1110)}, {AtUs(1110), AtUs(2105)}};
   const std::vector<SyncRow> rows =
       SyncTable(*trace.store, trace.attribution, syncs, steps[1], steps);

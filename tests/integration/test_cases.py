@@ -78,6 +78,15 @@ class AllSteps(support.ProgramTest):
         self.assertIn("waits for data (enumerate(DataLoader)", " ".join(slow["evidence"]))
         self.assertTrue(any(f["saves_ms"] for f in report["findings"] if f["id"] != "outlier-steps"))
 
+    def test_an_optimizer_on_the_cpu(self):
+        report = self.report(support.data_file("cases/19-cpu-optimizer-charged-to-the-wait/cpu_adam.json.gz"))
+        causes = {cause["name"]: cause["time_ms"] for cause in report["bottleneck"]["causes"]}
+        self.assertAlmostEqual(causes["host"], 55.0, delta=0.05)
+        self.assertLess(causes["synchronization"], 0.1)
+        first, *others = report["findings"]
+        self.assertIn("cpu_adam::adam_update, 54.98 ms (once)", " ".join(first["evidence"]))
+        self.assertNotIn("costly-syncs", [f["id"] for f in others])
+
     def test_accumulation(self):
         report = self.report(support.data_file("cases/18-accumulation-optimizer-as-outlier/accumulation.json.gz"))
         self.assertEqual(report["steps"]["optimizer_every"], 4)
