@@ -14,6 +14,7 @@
 #include "analysis/callbacks.h"
 #include "analysis/costed_work.h"
 #include "analysis/efficiency.h"
+#include "analysis/gpu_model.h"
 #include "analysis/gpu_time.h"
 #include "analysis/health.h"
 #include "analysis/knowledge.h"
@@ -31,7 +32,8 @@
 namespace headroom {
 namespace {
 
-InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options) {
+InputInfo DescribeInput(const TraceStore& store, const DeviceCatalog& catalog,
+                        const AnalysisOptions& options) {
   const TraceMetadata& metadata = store.metadata;
   InputInfo input;
   input.path = options.path;
@@ -41,25 +43,7 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
   input.events = metadata.events;
   input.rank = metadata.rank ? metadata.rank : options.rank;
   input.world_size = metadata.world_size;
-  for (std::size_t i = 0; i < store.devices.rows(); ++i) {
-    DeviceInfo device;
-    device.id = store.devices.ordinal[i];
-    device.name = store.Text(store.devices.name[i]);
-    if (store.devices.memory_bytes[i] != kUnknown)
-      device.memory_bytes = store.devices.memory_bytes[i];
-    if (store.devices.sm_count[i] != kUnknown32) device.sms = store.devices.sm_count[i];
-    if (store.devices.compute_major[i] != kUnknown32 &&
-        store.devices.compute_minor[i] != kUnknown32) {
-      device.compute_capability =
-          fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
-    }
-    // Others only ran a task.
-    const bool described = !device.name.empty() || device.memory_bytes || device.sms ||
-                           !device.compute_capability.empty();
-    if (described && device.id >= 0) input.devices.push_back(std::move(device));
-  }
-  std::sort(input.devices.begin(), input.devices.end(),
-            [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
+  input.devices = DescribeGpus(store, catalog);
   return input;
 }
 
@@ -164,27 +148,12 @@ Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as,
   return verdict;
 }
 
-}  // namespace
-
-const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) {
-  std::set<StringId> names;
-  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
-    if (store.TasksOf(StreamId(s)).empty()) continue;
-    names.insert(store.devices.name[store.streams.device[s].index()]);
-  }
-  std::set<const DeviceSpec*> specs;
-  for (const StringId name : names) specs.insert(catalog.Find(store.Text(name)));
-  return specs.size() == 1 ? *specs.begin() : nullptr;
-}
-
-namespace {
-
 /// All of a report that follows from its steps.
 void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& names,
                 const AnalysisOptions& options, AnalyzedTrace& trace) {
   TraceReport& report = trace.report;
   const StepAnalysis& steps = trace.steps;
-  report.input = DescribeInput(store, options);
+  report.input = DescribeInput(store, knowledge.devices(), options);
   report.trace_start = EarliestEvent(store);
 
   trace.costs = std::make_unique<OperatorCosts>(store);

@@ -40,8 +40,4 @@ struct AnalysisOptions {
 Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
                             const AnalysisOptions& options);
 
-/// The specification of the device that ran the tasks; nullptr where it is unknown or several
-/// differ.
-const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog);
-
 }  // namespace headroom

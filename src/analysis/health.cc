@@ -97,13 +97,13 @@ void AddNotUnderstood(const TraceStore& store, ImportLog& log) {
           found.spans);
 }
 
-void AddMissingParts(const TraceStore& store, ImportLog& log) {
+void AddMissingParts(const TraceStore& store, const Efficiency& efficiency, ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);
   if (!has_gpu && log.Count(ImportIssue::kNotUnderstood) == 0) log.Add(ImportIssue::kNoGpu);
   if (!has_host) log.Add(ImportIssue::kNoHost);
   if (has_gpu) {
-    bool named = false;
+    bool named = !efficiency.device_name.empty();
     for (const StringId name : store.devices.name.values()) named = named || name.valid();
     if (!named) log.Add(ImportIssue::kNoDeviceProperties);
   }
@@ -437,7 +437,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
                     const Efficiency& efficiency) {
   ImportLog log = store.log;
   AddNotUnderstood(store, log);
-  AddMissingParts(store, log);
+  AddMissingParts(store, efficiency, log);
   AddUnjoined(store, names, steps, log);
   AddMixedRanks(store, log);
   AddProfilerOverhead(store, log);

@@ -23,6 +23,9 @@ struct DeviceInfo {
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> sms;
   std::string compute_capability;  ///< "9.0"; empty: not recorded.
+  std::string model;         ///< Full name in the catalogue, by name or size; empty: not known.
+  std::string vendor;        ///< "NVIDIA" or "AMD"; empty: not known.
+  std::string architecture;  ///< Of AMD, "gfx942"; empty: not known.
 };
 
 struct InputInfo {

@@ -291,6 +291,30 @@ const DeviceSpec* DeviceCatalog::Find(std::string_view name) const {
   return nullptr;
 }
 
+const DeviceSpec* DeviceCatalog::FindBySize(std::int64_t sms, std::int64_t memory_bytes,
+                                            std::string_view compute_capability) const {
+  constexpr double kTolerance = 0.03;
+  // HIP reports gfx942 as 9.4: its last digit is the stepping.
+  std::string gfx = "gfx";
+  for (const char c : compute_capability) {
+    if (c != '.') gfx += c;
+  }
+  const DeviceSpec* found = nullptr;
+  for (const DeviceSpec& device : impl_->devices) {
+    const std::string_view own = device.compute_capability;
+    const bool is_generation = compute_capability.empty() || own == compute_capability ||
+                               (own.starts_with(gfx) && own.size() == gfx.size() + 1);
+    const std::optional<double> bytes = device.UsableBytes();
+    if (!is_generation || !bytes || device.sm_count != static_cast<double>(sms) ||
+        std::abs(static_cast<double>(memory_bytes) / *bytes - 1) > kTolerance) {
+      continue;
+    }
+    if (found != nullptr) return nullptr;
+    found = &device;
+  }
+  return found;
+}
+
 std::span<const DeviceSpec> DeviceCatalog::devices() const { return impl_->devices; }
 
 }  // namespace headroom

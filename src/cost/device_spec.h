@@ -96,6 +96,13 @@ class DeviceCatalog {
   /// without regard to case and surrounding blanks. nullptr = unknown. The pointer lives as long as
   /// the catalog.
   const DeviceSpec* Find(std::string_view name) const;
+  /// The only device of that size, for traces that do not name theirs. nullptr: none, or several.
+  ///
+  /// @param sms                 streaming multiprocessors or compute units
+  /// @param memory_bytes        as the driver reports them, which is up to 3 % off
+  /// @param compute_capability  "9.0", of AMD's gfx942 "9.4"; empty: not known
+  const DeviceSpec* FindBySize(std::int64_t sms, std::int64_t memory_bytes,
+                               std::string_view compute_capability) const;
 
   /// In the order of their short names.
   std::span<const DeviceSpec> devices() const;

@@ -50,8 +50,8 @@ void serialize(Archive& archive, Interval& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, DeviceInfo& row) {
-  auto& [id, name, memory_bytes, sms, compute_capability] = row;
-  archive(id, name, memory_bytes, sms, compute_capability);
+  auto& [id, name, memory_bytes, sms, compute_capability, model, vendor, architecture] = row;
+  archive(id, name, memory_bytes, sms, compute_capability, model, vendor, architecture);
 }
 
 template <typename Archive>

@@ -49,6 +49,9 @@ void WriteInputs(JsonWriter& json, const JobReport& job) {
       json.Key("memory_bytes").Integer(device.memory_bytes);
       json.Key("sms").Integer(device.sms);
       json.Key("compute_capability").StringOrNull(device.compute_capability);
+      json.Key("model").StringOrNull(device.model);
+      json.Key("vendor").StringOrNull(device.vendor);
+      json.Key("architecture").StringOrNull(device.architecture);
       json.EndObject();
     }
     json.EndArray();

@@ -220,12 +220,18 @@ std::string InputText(const InputInfo& input) {
 }
 
 std::string DeviceText(const DeviceInfo& device) {
-  std::string text = device.name.empty() ? "unnamed" : device.name;
+  const bool is_amd = device.vendor == "AMD";
+  std::string text = device.name.empty() ? device.model : device.name;
+  if (text.empty()) text = "unnamed";
   if (device.memory_bytes)
     text += fmt::format(", {}", FormatBytes(static_cast<double>(*device.memory_bytes)));
-  if (device.sms) text += fmt::format(", {} SMs", *device.sms);
-  if (!device.compute_capability.empty())
+  if (device.sms) text += fmt::format(", {} {}", *device.sms, is_amd ? "CUs" : "SMs");
+  if (!device.architecture.empty()) {
+    text += fmt::format(", {}", device.architecture);
+  } else if (!device.compute_capability.empty() && !is_amd) {
     text += fmt::format(", compute capability {}", device.compute_capability);
+  }
+  if (device.name.empty() && !device.model.empty()) text += " (told by its size)";
   return text;
 }
 
@@ -235,15 +241,21 @@ std::string NumberText(std::optional<std::int64_t> number) {
 
 std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
   std::vector<DeviceRow> rows;
-  std::int64_t first = 0;
+  std::int64_t first = 0, last = 0;
+  std::string before;  // The numbers of a row up to its last run of successive ones.
   for (const DeviceInfo& device : input.devices) {
     std::string text = DeviceText(device);
-    if (!rows.empty() && rows.back().text == text) {
-      rows.back().numbers = fmt::format("GPU {} to {}", first, device.id);
-      continue;
+    const bool is_new = rows.empty() || rows.back().text != text;
+    if (is_new) {
+      rows.push_back({"", std::move(text)});
+      before = "GPU ";
+    } else if (device.id != last + 1) {
+      before = rows.back().numbers + ", ";
     }
-    first = device.id;
-    rows.push_back({fmt::format("GPU {}", device.id), std::move(text)});
+    if (is_new || device.id != last + 1) first = device.id;
+    last = device.id;
+    rows.back().numbers =
+        before + (first == last ? fmt::format("{}", last) : fmt::format("{} to {}", first, last));
   }
   return rows;
 }

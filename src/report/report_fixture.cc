@@ -32,7 +32,10 @@ TraceReport DemoReport() {
                                .name = "NVIDIA H200",
                                .memory_bytes = 150'109'880'320,
                                .sms = 132,
-                               .compute_capability = "9.0"}}};
+                               .compute_capability = "9.0",
+                               .model = "NVIDIA H200",
+                               .vendor = "NVIDIA",
+                               .architecture = ""}}};
   report.health.grade = 'B';
   report.health.issues = {
       {.issue = ImportIssue::kOrphanTask,

@@ -208,6 +208,13 @@ StoreBuilder& StoreBuilder::NameDevice(std::int64_t ordinal, std::string_view na
   return *this;
 }
 
+StoreBuilder& StoreBuilder::SizeDevice(std::int64_t ordinal, std::int32_t sms,
+                                       std::int64_t memory_bytes,
+                                       std::pair<std::int32_t, std::int32_t> capability) {
+  device_sizes_.push_back({ordinal, sms, memory_bytes, capability});
+  return *this;
+}
+
 std::unique_ptr<TraceStore> StoreBuilder::Build() const {
   auto store = std::make_unique<TraceStore>();
   store->metadata.format = "test";
@@ -226,6 +233,13 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     });
   };
   for (const auto& [ordinal, name] : device_names_) device_of(ordinal, text(name));
+  for (const DeviceSize& size : device_sizes_) {
+    const std::size_t row = device_of(size.ordinal, StringId()).index();
+    store->devices.sm_count.MutablePending(row) = size.sms;
+    store->devices.memory_bytes.MutablePending(row) = size.memory_bytes;
+    store->devices.compute_major.MutablePending(row) = size.capability.first;
+    store->devices.compute_minor.MutablePending(row) = size.capability.second;
+  }
 
   const auto thread_of = [&](const std::string& in_process, std::int64_t number) {
     const ProcessId process = processes.Of(in_process, [&] {

@@ -130,6 +130,9 @@ class StoreBuilder {
 
   /// Names a device ("NVIDIA H200").
   StoreBuilder& NameDevice(std::int64_t ordinal, std::string_view name);
+  /// Says what a device is that was named, or not (""); `capability` is major and minor.
+  StoreBuilder& SizeDevice(std::int64_t ordinal, std::int32_t sms, std::int64_t memory_bytes,
+                           std::pair<std::int32_t, std::int32_t> capability);
 
   /// The frozen store; its metadata counts the events. The builder may go on and build again.
   std::unique_ptr<TraceStore> Build() const;
@@ -162,6 +165,13 @@ class StoreBuilder {
   std::deque<Point> points_;
   std::deque<MemoryRecord> memory_;
   std::deque<std::pair<std::int64_t, std::string>> device_names_;
+  struct DeviceSize {
+    std::int64_t ordinal;
+    std::int32_t sms;
+    std::int64_t memory_bytes;
+    std::pair<std::int32_t, std::int32_t> capability;
+  };
+  std::deque<DeviceSize> device_sizes_;
   std::string process_ = "1";
   std::int64_t scale_ = 1000;
   std::int64_t next_correlation_ = 1'000'000;  ///< Of Launch(), away from those that tests choose.

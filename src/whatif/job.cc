@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/gpu_model.h"
 #include "graph/build_graph.h"
 #include "whatif/measured_step.h"
 

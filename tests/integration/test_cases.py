@@ -94,6 +94,30 @@ class AllSteps(support.ProgramTest):
         self.assertNotIn("outlier-steps", [f["id"] for f in report["findings"]])
 
 
+class Gpus(support.ProgramTest):
+    """Which GPU the work ran on."""
+
+    def test_work_of_a_number_that_is_not_described(self):
+        report = self.report(
+            support.data_file("public-traces/tracelens__mi300__Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz")
+        )
+        self.assertEqual([gpu["id"] for gpu in report["inputs"][0]["devices"]], [0, 2])
+        self.assertEqual({row["device"] for row in report["gpu_time"]}, {2})
+        self.assertEqual(report["efficiency"]["device_name"], "AMD Instinct MI300X")
+        self.assertIsNotNone(report["efficiency"]["mfu_pct"])
+
+    def test_a_gpu_without_a_name(self):
+        trace = support.data_file("wild/tracelens__vllm_decode__graph_execution.json.gz")
+        gpus = self.report(trace)["inputs"][0]["devices"]
+        self.assertEqual(
+            {(gpu["name"], gpu["model"], gpu["architecture"]) for gpu in gpus},
+            {(None, "AMD Instinct MI300X", "gfx942")},
+        )
+        text = support.headroom("report", trace).text
+        self.assertIn("GPU 0 to 7 AMD Instinct MI300X, 206.1 GB, 304 CUs, gfx942 (told by its size)", text)
+        self.assertNotIn("no-device-properties", text)
+
+
 class HiddenMarks(support.ProgramTest):
     """A trace without its marks has the same steps."""
 

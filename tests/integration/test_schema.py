@@ -38,7 +38,18 @@ REPORT: dict[str, Any] = {
             "recordings": 1,
             "rank": None,
             "world_size": None,
-            "devices": [{"id": 0, "name": None, "memory_bytes": None, "sms": None, "compute_capability": None}],
+            "devices": [
+                {
+                    "id": 0,
+                    "name": None,
+                    "memory_bytes": None,
+                    "sms": None,
+                    "compute_capability": None,
+                    "model": None,
+                    "vendor": None,
+                    "architecture": None,
+                }
+            ],
         }
     ],
     "health": {
