@@ -45,7 +45,11 @@ class Data(loading.Recorded):
         self.record(
             "train(torch.utils.data.DataLoader(Images(160, Compose([])), batch_size=8, num_workers=1), wait=0.1)"
         )
-        self.assertEqual(self.data()["bound"], "none")
+        report = self.data()
+        # On a busy machine, handing over a batch may take long, too.
+        self.assertIn(report["bound"], ("none", "handover", "cores"))
+        if report["loop"]["wait_share_pct"] < 1:
+            self.assertEqual(report["bound"], "none")
 
     def test_workers_that_are_ended_in_the_middle(self):
         """What they had begun ends with them, not with the recording."""
@@ -53,14 +57,14 @@ class Data(loading.Recorded):
             """
             for batch in torch.utils.data.DataLoader(images, batch_size=4, num_workers=2):
                 break
-            time.sleep(4)
+            time.sleep(9)
             train(torch.utils.data.DataLoader(images, batch_size=4, num_workers=2))
             """
         )
         report = self.data()
-        self.assertLess(max(worker["busy_ms"] + worker["idle_ms"] for worker in report["workers"]), 3800)
+        self.assertLess(max(worker["busy_ms"] + worker["idle_ms"] for worker in report["workers"]), 8800)
         for row in report["stages"]:
-            self.assertLess(row["total_ms"], 3800, row)
+            self.assertLess(row["total_ms"], 8800, row)
 
     def test_loaders_in_threads(self):
         self.record(
