@@ -60,7 +60,7 @@ TimeNs EarliestEvent(const TraceStore& store) {
 /// The step whose length is the median: the first such that lost no tasks.
 std::optional<std::size_t> MedianStep(const Steps& steps) {
   for (std::size_t i = 0; i < steps.list.size(); ++i) {
-    if (!steps.list[i].lost_tasks && steps.list[i].wall == steps.p50) return i;
+    if (steps.list[i].Counts() && steps.list[i].wall == steps.p50) return i;
   }
   return std::nullopt;
 }
@@ -94,7 +94,7 @@ std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
   std::vector<std::size_t> rows;
   TimeNs covered(INT64_MIN);
   for (std::size_t i = 0; i < steps.spans.size(); ++i) {
-    if (steps.steps.list[i].lost_tasks || steps.spans[i].start < covered) continue;
+    if (!steps.steps.list[i].Counts() || steps.spans[i].start < covered) continue;
     covered = steps.spans[i].end;
     rows.push_back(i);
   }

@@ -21,6 +21,7 @@ class Knowledge;
 struct HostStep {
   std::int64_t index;
   Interval host;
+  HostEventId mark = {};  ///< The range that marks it; none: nothing does.
 };
 
 struct AnalysisOptions {

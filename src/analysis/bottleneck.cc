@@ -183,8 +183,26 @@ void ChooseGpuBound(double arithmetic, double memory, Bottleneck& verdict) {
   verdict.confidence = more < kLeadFactor * less ? "low" : more >= kMostPct ? "high" : "medium";
 }
 
+/// Whether a language model's iterations multiply so few rows, one for each token, that reading the
+/// weights takes longer than the arithmetic: a product of n rows does n FLOP for each byte of
+/// weights in 2 bytes (1 byte: twice the FLOP, at twice the peak), whatever its other sizes.
+struct FewRows {
+  double rows = 0, turning_point = 0;  ///< In FLOP for each byte.
+};
+std::optional<FewRows> FindFewRows(const Evidence& evidence) {
+  constexpr double kLeastTurningPoint = 100;  // Of all GPUs with matrix units in the catalogue.
+  const std::vector<StepKindRow>& kinds = evidence.report.steps.kinds;
+  if (kinds.empty() || !kinds.front().tokens) return std::nullopt;
+  FewRows few = {.rows = *kinds.front().tokens, .turning_point = kLeastTurningPoint};
+  const DeviceSpec* const device = evidence.device;
+  if (device != nullptr && device->bf16_tensor_tflops && device->memory_bandwidth_gbs)
+    few.turning_point = *device->bf16_tensor_tflops * 1000 / *device->memory_bandwidth_gbs;
+  return few.rows < few.turning_point ? std::optional(few) : std::nullopt;
+}
+
 /// Rule 3: whether GPU work is bound by memory or by arithmetic.
-Bottleneck JudgeGpu(const TraceReport& report, const MeanStep& step) {
+Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
+  const TraceReport& report = evidence.report;
   const StepBreakdown& breakdown = step.breakdown;
   const Efficiency& use = report.efficiency;
   Bottleneck verdict;
@@ -215,7 +233,15 @@ Bottleneck JudgeGpu(const TraceReport& report, const MeanStep& step) {
         "the rest is no kernel that the rules know, so what bounds the GPU's work cannot be told");
     return verdict;
   }
-  ChooseGpuBound(arithmetic, memory, verdict);
+  if (const std::optional<FewRows> few = FindFewRows(evidence)) {
+    verdict.evidence.push_back(fmt::format(
+        "the products have {:.0f} rows, one for each token: {:.0f} FLOP for each byte of weights, "
+        "and memory is the limit below {:.0f}",
+        few->rows, few->rows, few->turning_point));
+    ChooseGpuBound(0, arithmetic + memory, verdict);
+  } else {
+    ChooseGpuBound(arithmetic, memory, verdict);
+  }
   if (verdict.confidence == "high") verdict.confidence = "medium";  // A class is a guess.
   return verdict;
 }
@@ -277,7 +303,7 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
   const DurationNs by_profiler = std::min(causes.host, step.profiler_cost);
   if (SharePct(waiting - by_profiler, wall - by_profiler) >= kClearPct)
     return JudgeBalanced(breakdown, causes, waits);
-  Bottleneck verdict = JudgeGpu(evidence.report, step);
+  Bottleneck verdict = JudgeGpu(evidence, step);
   if (verdict.verdict != Verdict::kUnknown && SharePct(waiting, wall) >= kClearPct) {
     verdict.confidence = "low";
     verdict.evidence.push_back(fmt::format(

@@ -89,7 +89,7 @@ std::vector<CallbackRow> CallbackTable(const TraceStore& store, NameFacts& names
   std::vector<Interval> spans;
   DurationNs wall;
   for (std::size_t i = 0; i < steps.spans.size(); ++i) {
-    if (steps.steps.list[i].lost_tasks) continue;
+    if (!steps.steps.list[i].Counts()) continue;
     spans.push_back(steps.spans[i]);
     wall += steps.spans[i].length();
   }

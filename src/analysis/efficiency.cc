@@ -23,8 +23,7 @@ bool LacksTensorCores(const DeviceSpec* device) {
 /// Whether a task belongs to a step whose GPU work was recorded whole.
 bool InWholeStep(const StepAnalysis& steps, GpuTaskId task) {
   const std::int32_t step = steps.step_of_task[task.index()];
-  return step != StepAnalysis::kNoStep &&
-         !steps.steps.list[static_cast<std::size_t>(step)].lost_tasks;
+  return step != StepAnalysis::kNoStep && steps.steps.list[static_cast<std::size_t>(step)].Counts();
 }
 
 /// Whether a task belongs to what is measured: the whole steps, or where there are none the whole
@@ -95,7 +94,7 @@ struct RecordedSteps {
 RecordedSteps FindRecordedSteps(const TraceStore& store, const StepAnalysis& steps) {
   RecordedSteps out;
   for (const StepRow& row : steps.steps.list) {
-    if (row.tasks == 0 || row.lost_tasks) continue;
+    if (row.tasks == 0 || !row.Counts()) continue;
     ++out.count;
     out.time += row.wall;
   }

@@ -56,9 +56,21 @@ struct Health {
 
 enum class StepSource { kNone, kAnnotation, kInferred, kGiven };
 
+enum class StepKind : std::uint8_t {
+  kUnknown,
+  kTraining,
+  kEvaluation,
+  kPrefill,
+  kDecode,
+  kMixed,  ///< Prefill of some sequences and decode of others.
+};
+
 struct StepRow {
   std::int64_t index = 0;
-  TimeNs start;     ///< Where `wall` begins.
+  StepKind kind = StepKind::kUnknown;
+  std::optional<std::int64_t> tokens;  ///< That it computes, of all sequences, as its mark tells.
+  bool of_other_kind = false;          ///< Than the main kind: in no figure but those by kind.
+  TimeNs start;                        ///< Where `wall` begins.
   DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
@@ -74,9 +86,21 @@ struct StepRow {
       host_wait;  ///< GPU idle inside the step that ends with a task the host launched too late.
   double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
   std::int64_t queue_depth_max = 0;
+
+  /// Whether it counts in the figures of the steps.
+  bool Counts() const { return !lost_tasks && !of_other_kind; }
 };
 
-/// Times of the steps that lost no tasks. None: there are none.
+/// The whole steps of a kind.
+struct StepKindRow {
+  StepKind kind = StepKind::kUnknown;
+  std::int64_t count = 0;
+  DurationNs total, mean, p50, p90;
+  double share_pct = 0;          ///< Of the time of all whole steps.
+  std::optional<double> tokens;  ///< Mean of a step. None: not known of each.
+};
+
+/// Times of the steps that count. None: there are none.
 struct WallSummary {
   std::optional<DurationNs> p50, mean, min, max;
 };
@@ -105,6 +129,7 @@ struct Steps : WallSummary {
   std::string marker;             ///< What the steps were told by.
   ProcessId process;              ///< Whose steps these are; none: not of one process.
   std::vector<StepRow> list;
+  std::vector<StepKindRow> kinds;  ///< Main one first; empty if all are alike and tell no tokens.
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
   /// The optimizer steps in every so many steps: gradients are accumulated. None: in every step, or

@@ -11,11 +11,15 @@
 #include <utility>
 
 #include "analysis/format.h"
+#include "analysis/gpu_time.h"
 #include "analysis/steps/kernel_steps.h"
 #include "base/ascii.h"
 
 namespace headroom {
 namespace {
+
+/// What the marks of engines that serve language models begin with (vLLM, SGLang).
+constexpr std::string_view kMarkOfEngine = "execute_";
 
 /// What the host does in a step, other than waiting for data.
 struct HostWork {
@@ -65,8 +69,10 @@ bool IsEndOfLoop(const TraceStore& store, NameFacts& names, ThreadId loop, Inter
   return of_last.operators == 0 || of_last.operators * kNextToNothing < of_before.operators;
 }
 
-/// "ProfilerStep#N" of "ProfilerStep#12", "step N" of "step 12", "train_step" of itself.
+/// "ProfilerStep#N" of "ProfilerStep#12", "step N" of "step 12", "train_step" of itself,
+/// "execute_..." of what an engine writes.
 std::string MarkerOf(std::string_view name) {
+  if (name.starts_with(kMarkOfEngine)) return fmt::format("{}...", kMarkOfEngine);
   if (name.find_first_of("#0123456789") == std::string_view::npos) return std::string(name);
   if (name.find('#') == std::string_view::npos && name.find_first_of("0123456789") != name.npos)
     return fmt::format("{}N", name.substr(0, name.find_last_not_of("0123456789") + 1));
@@ -85,7 +91,8 @@ FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
   for (std::size_t s = 0; s < store.steps.rows(); ++s) {
     if (store.threads.process[store.steps.thread[s].index()] != found.process) continue;
     const TimeNs start = store.steps.start[s];
-    const HostStep step = {store.steps.index[s], {start, start + store.steps.duration[s]}};
+    const HostStep step = {
+        store.steps.index[s], {start, start + store.steps.duration[s]}, store.steps.event[s]};
     if (!found.steps.empty()) {
       HostStep& last = found.steps.back();
       // Some profilers write the range twice, as an operator and as an annotation.
@@ -246,9 +253,14 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
 }
 
 /// The letters that a mark begins with: what is the same of "denoise_step_3" and "denoise_step_4",
-/// of "step[DECODE bs=32]" and "step[PREFILL bs=1]".
+/// of "step[DECODE bs=32]" and "step[PREFILL bs=1]", of "execute_32_context_0..." and
+/// "execute_context_1...".
 std::string_view WordsOf(std::string_view name) {
-  const auto is_word = [](char c) { return IsLetter(c) || c == '_' || c == '[' || c == ']'; };
+  if (name.starts_with(kMarkOfEngine)) return kMarkOfEngine;
+  const bool is_bracketed = name.starts_with('[');
+  const auto is_word = [&](char c) {
+    return IsLetter(c) || c == '_' || (is_bracketed && (c == '[' || c == ']'));
+  };
   const std::size_t begin = name.find_first_not_of("# ");
   if (begin == std::string_view::npos) return name;
   std::size_t end = begin;
@@ -313,13 +325,17 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   }
   found.marker = MarkerOf(store.Text(events.name[ranges.front().index()]));
   found.process = best->first.first;
+  const IntervalSet busy = FindBusyTime(store, ProcessId());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     Interval span = {events.start[ranges[i].index()], store.HostEnd(ranges[i])};
     if (i == gaps.size() && !is_whole) break;
-    const bool pauses = i == gaps.size() || gaps[i] > gap + gap + span.length();
+    // Nobody pauses while the GPU works: the host waits for what it launched.
+    const bool pauses =
+        i == gaps.size() ||
+        gaps[i] - busy.MeasureWithin({span.end, span.end + gaps[i]}) > gap + gap + span.length();
     if (!pauses) span.end += gaps[i];
     if (span.length().ns() > 0)
-      found.steps.push_back({static_cast<std::int64_t>(found.steps.size()), span});
+      found.steps.push_back({static_cast<std::int64_t>(found.steps.size()), span, ranges[i]});
   }
   return found;
 }

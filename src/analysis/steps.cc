@@ -14,6 +14,7 @@
 #include "analysis/lost_records.h"
 #include "analysis/profiler_cost.h"
 #include "analysis/step_search.h"
+#include "analysis/steps/step_kind.h"
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 #include "store/natural_sort.h"
@@ -147,6 +148,7 @@ struct HostCounts {
   std::int64_t operators = 0, calls = 0;              ///< All of the step.
   std::int64_t paced_operators = 0, paced_calls = 0;  ///< While the GPU followed the host.
   std::int64_t launches = 0;
+  bool has_backward = false, has_optimizer = false;
 };
 
 /// By row of steps.list.
@@ -179,10 +181,17 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
       if (step == steps.hosts.end()) break;
       if (start < step->start) continue;
       HostCounts& of_step = counts[static_cast<std::size_t>(step - steps.hosts.begin())];
-      const HostRoles roles = is_call ? names.Roles(events.name[row]) : HostRoles();
-      const bool launches = (roles.Has(HostRole::kKernelLaunch) && !Contains(captures, start)) ||
-                            roles.Has(HostRole::kGraphLaunch);
+      const HostRoles roles = names.Roles(events.name[row]);
+      const bool launches =
+          is_call && ((roles.Has(HostRole::kKernelLaunch) && !Contains(captures, start)) ||
+                      roles.Has(HostRole::kGraphLaunch));
       if (launches) ++of_step.launches;
+      if (!is_call) {
+        of_step.has_backward = of_step.has_backward || roles.Has(HostRole::kBackward) ||
+                               roles.Has(HostRole::kBackwardOperator);
+        of_step.has_optimizer = of_step.has_optimizer || roles.Has(HostRole::kOptimizer) ||
+                                roles.Has(HostRole::kOptimizerStep);
+      }
       ++(is_call ? of_step.calls : of_step.operators);
       if (pace != pacing.end() && start >= pace->start)
         ++(is_call ? of_step.paced_calls : of_step.paced_operators);
@@ -201,6 +210,29 @@ void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, St
     rows[i].profiler_cost = cost(counts[i].paced_operators, counts[i].paced_calls);
     out.recording.push_back(cost(counts[i].operators, counts[i].calls));
     rows[i].lost_tasks = rows[i].tasks == 0 && counts[i].launches > 0 && store.gpu_tasks.rows() > 0;
+  }
+}
+
+/// Tells what each step does: by its mark, else by whether it has a backward pass or an optimizer.
+/// Among steps with a backward pass, those without either are evaluations.
+void FindKinds(const TraceStore& store, std::span<const HostStep> found,
+               std::span<const HostCounts> counts, StepAnalysis& out) {
+  std::vector<StepRow>& rows = out.steps.list;
+  const bool any_backward = std::any_of(
+      counts.begin(), counts.end(), [](const HostCounts& of_step) { return of_step.has_backward; });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (found[i].mark.valid()) {
+      const MarkedKind marked =
+          KindOfMark(store.Text(store.host_events.name[found[i].mark.index()]));
+      rows[i].kind = marked.kind;
+      rows[i].tokens = marked.tokens;
+    }
+    if (rows[i].kind != StepKind::kUnknown) continue;
+    if (counts[i].has_backward || counts[i].has_optimizer) {
+      rows[i].kind = StepKind::kTraining;
+    } else if (any_backward && rows[i].tasks > 0) {
+      rows[i].kind = StepKind::kEvaluation;
+    }
   }
 }
 
@@ -555,7 +587,14 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   TimeSteps(ends, store.gpu_tasks.rows() > 0, out);
   MarkTouchedSteps(store, out);
   MarkStepsWithoutTime(counts, out);
+  FindKinds(store, found.steps, counts, out);
   if (Status selected = SelectSteps(options, out); !selected.ok()) return selected;
+  const StepKind main = MainKind(out.steps.list);
+  for (StepRow& row : out.steps.list) {
+    row.of_other_kind =
+        main != StepKind::kUnknown && row.kind != StepKind::kUnknown && row.kind != main;
+  }
+  out.steps.kinds = TableOfKinds(out.steps.list);
   static_cast<WallSummary&>(out.steps) = SummarizeWalls(out.steps.list);
   if (const std::optional<StepTime> time = StepTimeOf(out.steps)) out.steps.step_time = time->mean;
   return out;
@@ -597,7 +636,7 @@ std::vector<bool> FindPauses(std::span<const Interval> hosts) {
 WallSummary SummarizeWalls(std::span<const StepRow> rows) {
   std::vector<DurationNs> walls;
   for (const StepRow& row : rows) {
-    if (!row.lost_tasks) walls.push_back(row.wall);
+    if (row.Counts()) walls.push_back(row.wall);
   }
   if (walls.empty()) return {};
   std::sort(walls.begin(), walls.end());

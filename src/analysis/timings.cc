@@ -238,7 +238,7 @@ TimingRow Describe(std::size_t part, const Split& split, std::span<const Interva
 std::vector<Interval> HostsOf(const StepAnalysis& steps) {
   std::vector<Interval> hosts;
   for (std::size_t i = 0; i < steps.hosts.size(); ++i) {
-    if (!steps.steps.list[i].lost_tasks) hosts.push_back(steps.hosts[i]);
+    if (steps.steps.list[i].Counts()) hosts.push_back(steps.hosts[i]);
   }
   return hosts;
 }

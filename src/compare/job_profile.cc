@@ -160,7 +160,7 @@ void Profiler::FindSteps() {
   TimeNs covered(INT64_MIN);
   for (std::size_t i = 0; i < steps.steps.list.size(); ++i) {
     // What overlaps the step before (a damaged clock) would count time twice.
-    if (steps.steps.list[i].lost_tasks || steps.spans[i].start < covered) continue;
+    if (!steps.steps.list[i].Counts() || steps.spans[i].start < covered) continue;
     covered = steps.spans[i].end;
     row_of_[i] = static_cast<std::int32_t>(spans_.size());
     spans_.push_back(steps.spans[i]);

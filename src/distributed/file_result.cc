@@ -74,10 +74,16 @@ void serialize(Archive& archive, Health& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, StepRow& row) {
-  auto& [index, start, wall, gpu_busy, host, on_host, tasks, lost_tasks, profiler_cost, host_wait,
-         queue_depth_mean, queue_depth_max] = row;
-  archive(index, start, wall, gpu_busy, host, on_host, tasks, lost_tasks, profiler_cost, host_wait,
-          queue_depth_mean, queue_depth_max);
+  auto& [index, kind, tokens, of_other_kind, start, wall, gpu_busy, host, on_host, tasks,
+         lost_tasks, profiler_cost, host_wait, queue_depth_mean, queue_depth_max] = row;
+  archive(index, kind, tokens, of_other_kind, start, wall, gpu_busy, host, on_host, tasks,
+          lost_tasks, profiler_cost, host_wait, queue_depth_mean, queue_depth_max);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, StepKindRow& row) {
+  auto& [kind, count, total, mean, p50, p90, share_pct, tokens] = row;
+  archive(kind, count, total, mean, p50, p90, share_pct, tokens);
 }
 
 template <typename Archive>
@@ -104,7 +110,7 @@ void serialize(Archive& archive, EngineSummary& row) {
 template <typename Archive>
 void serialize(Archive& archive, Steps& steps) {
   archive(cereal::base_class<WallSummary>(&steps), steps.source, steps.confidence,
-          steps.confidence_reason, steps.marker, steps.process, steps.list,
+          steps.confidence_reason, steps.marker, steps.process, steps.list, steps.kinds,
           steps.tasks_before_first, steps.tasks_outside, steps.optimizer_every, steps.step_time,
           steps.corrected_p50, steps.profiler_overhead_pct);
 }

@@ -72,7 +72,7 @@ std::optional<double> Share(std::optional<double> percent) {
 std::optional<double> GpuBusyShare(const Steps& steps) {
   DurationNs busy, wall;
   for (const StepRow& step : steps.list) {
-    if (step.lost_tasks) continue;
+    if (!step.Counts()) continue;
     busy += step.gpu_busy.value_or(DurationNs(0));
     wall += step.wall;
   }

@@ -26,7 +26,11 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   static_cast<WallSummary&>(summary) = all;
   summary.source = slowest.steps.source;
   summary.count = all.list.size();
-  for (const StepRow& row : all.list) summary.whole += row.lost_tasks ? 0 : 1;
+  if (!slowest.steps.kinds.empty()) summary.kind = slowest.steps.kinds.front().kind;
+  for (const StepRow& row : all.list) {
+    summary.whole += row.Counts() ? 1 : 0;
+    summary.others += !row.lost_tasks && row.of_other_kind ? 1 : 0;
+  }
   std::int64_t sum = 0;
   for (const TraceReport& file : files) {
     const std::optional<StepTime> of_file = StepTimeOf(file.steps);
@@ -233,6 +237,12 @@ std::string_view NameOf(Verdict verdict) {
       return "balanced";
   }
   return "unknown";
+}
+
+std::string_view NameOf(StepKind kind) {
+  constexpr std::string_view kNames[] = {"",        "training", "evaluation",
+                                         "prefill", "decode",   "mixed"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view NameOf(StepSource source) {

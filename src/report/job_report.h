@@ -41,6 +41,8 @@ struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
   std::size_t whole = 0;                ///< Of these: the figures are theirs.
+  StepKind kind = StepKind::kUnknown;   ///< Of all, if kinds differ or tokens are known.
+  std::size_t others = 0;               ///< Whole, but of another kind than the main one.
   std::size_t usual = 0;                ///< Whole and not far slower (analysis/steps/step_time.h).
   std::size_t counted = 0;              ///< The step time is the mean of these.
   std::optional<DurationNs> step_time;  ///< As recorded. None: no step is whole.
@@ -108,6 +110,8 @@ std::string RankName(const TraceReport& file);
 /// The word of the contract, e.g. "gpu-compute", "annotation", "warning".
 std::string_view NameOf(Verdict verdict);
 std::string_view NameOf(StepSource source);
+/// "training", "decode"; empty: unknown.
+std::string_view NameOf(StepKind kind);
 std::string_view NameOf(Severity severity);
 
 /// Words, not quoted, of a command that prints the section which holds a finding's figure.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/steps/step_kind.h"
 #include "report/json_writer.h"
 #include "report/memory_json.h"
 #include "report/ranks_report.h"
@@ -109,6 +110,9 @@ void WriteStepRow(JsonWriter& json, const RowOfFile<StepRow>& found) {
   json.Key("queue_depth_mean").Number(row.queue_depth_mean);
   json.Key("queue_depth_max").Integer(row.queue_depth_max);
   json.Key("whole").Bool(!row.lost_tasks);
+  json.Key("counted").Bool(row.Counts());
+  json.Key("kind").StringOrNull(NameOf(row.kind));
+  json.Key("tokens").Integer(row.tokens);
   json.EndObject();
 }
 
@@ -130,6 +134,20 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.Key("confidence_reason").StringOrNull(steps.confidence_reason);
   json.Key("marker").StringOrNull(steps.marker);
   json.Key("optimizer_every").Integer(steps.optimizer_every);
+  json.Key("kinds").BeginArray(Layout::kLines);
+  for (const StepKindRow& row : steps.kinds) {
+    json.BeginObject();
+    json.Key("kind").StringOrNull(NameOf(row.kind));
+    json.Key("count").Integer(row.count);
+    json.Key("share_pct").Number(row.share_pct);
+    json.Key("mean_ms").Milliseconds(row.mean);
+    json.Key("p50_ms").Milliseconds(row.p50);
+    json.Key("p90_ms").Milliseconds(row.p90);
+    json.Key("tokens").Number(row.tokens);
+    json.Key("tokens_per_s").Number(TokensPerSecond(row));
+    json.EndObject();
+  }
+  json.EndArray();
   json.Key("list").BeginArray(Layout::kLines);
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) {

@@ -75,8 +75,11 @@ std::string VerdictText(const Bottleneck& bottleneck) {
 std::string BreakdownSubject(const TraceReport& report) {
   const StepBreakdown& breakdown = *report.breakdown;
   if (breakdown.is_stretch) return "the whole recording";
-  return breakdown.steps == 1 ? fmt::format("step {}", breakdown.step_index)
-                              : fmt::format("mean of {} steps", FormatCount(breakdown.steps));
+  if (breakdown.steps == 1) return fmt::format("step {}", breakdown.step_index);
+  const std::vector<StepKindRow>& kinds = report.steps.kinds;
+  const std::string kind =
+      kinds.size() > 1 ? fmt::format("{} ", NameOf(kinds.front().kind)) : std::string();
+  return fmt::format("mean of {} {}steps", FormatCount(breakdown.steps), kind);
 }
 
 std::string_view CauseText(std::string_view cause) {
@@ -173,8 +176,10 @@ std::string CorrectedText(const StepSummary& steps) {
 
 std::string CountedText(const StepSummary& steps) {
   const bool one = steps.counted == 1;
+  const std::string what =
+      steps.others > 0 ? fmt::format("{} step", NameOf(steps.kind)) : std::string("step");
   return fmt::format("{}{}{}", one ? "" : "mean of ",
-                     Plural(static_cast<std::int64_t>(steps.counted), "step"),
+                     Plural(static_cast<std::int64_t>(steps.counted), what),
                      steps.counted < steps.usual ? ", without the first" : "");
 }
 

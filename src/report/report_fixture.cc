@@ -56,6 +56,7 @@ TraceReport DemoReport() {
   for (std::int64_t i = 0; i < 3; ++i) {
     const DurationNs wall = Us(73'500 + 400 * ((i + 1) % 3));
     report.steps.list.push_back({.index = 2 + i,
+                                 .tokens = std::nullopt,
                                  .start = TimeNs(5'000'000) + Us(1'000 + 74'000 * i),
                                  .wall = wall,
                                  .gpu_busy = Us(29'404),

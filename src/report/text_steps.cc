@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "analysis/format.h"
 #include "analysis/remedies.h"
+#include "analysis/steps/step_kind.h"
 #include "base/statistics.h"
 #include "report/phrases.h"
 #include "report/text_sections.h"
@@ -57,7 +59,9 @@ std::vector<RowColumn<StepEntry>> StepColumns(const TextContext& c, bool any_gpu
       {"", Kind::kText, [file = &c.file](const Entry& e) {
          const bool median =
              file->breakdown && e.file == file && e.row->index == file->breakdown->step_index;
-         return Span{median ? "median" : e.row->lost_tasks ? "not whole" : ""};
+         if (median) return Span{"median"};
+         if (e.row->lost_tasks) return Span{"not whole"};
+         return Span{e.row->of_other_kind ? std::string(NameOf(e.row->kind)) : std::string()};
        }}};
 }
 
@@ -119,6 +123,55 @@ bool Trains(const TraceReport& file) {
   return (parts.backward + parts.optimizer).ns() > 0;
 }
 
+/// What one step is: "one iteration of training".
+std::string IterationText(const TraceReport& file, StepKind kind) {
+  switch (kind) {
+    case StepKind::kPrefill:
+    case StepKind::kDecode:
+      return fmt::format("one {} iteration", NameOf(kind));
+    case StepKind::kMixed:
+      return "one iteration, of prefill and decode";
+    case StepKind::kEvaluation:
+      return "one iteration of evaluation";
+    case StepKind::kUnknown:
+    case StepKind::kTraining:
+      break;
+  }
+  return Trains(file) ? "one iteration of training" : "one iteration";
+}
+
+/// The whole steps by kind, if there are several or their tokens are known.
+void KindTable(TextContext& c) {
+  const std::vector<StepKindRow>& kinds = c.file.steps.kinds;
+  if (kinds.empty()) return;
+  using Row = StepKindRow;
+  const std::vector<RowColumn<Row>> columns = {
+      {"kind", Kind::kText,
+       [](const Row& r) {
+         return Span{r.kind == StepKind::kUnknown ? "unknown" : std::string(NameOf(r.kind))};
+       }},
+      {"steps", Kind::kNumber, [](const Row& r) { return Span{FormatCount(r.count)}; }},
+      {"share", Kind::kNumber, [](const Row& r) { return Span{FormatPercent(r.share_pct)}; }},
+      {"mean", Kind::kNumber,
+       [](const Row& r) {
+         return Span{FormatMs(r.mean), Style::kBold};
+       }},
+      {"median", Kind::kNumber, [](const Row& r) { return Span{FormatMs(r.p50)}; }},
+      {"p90", Kind::kNumber, [](const Row& r) { return Span{FormatMs(r.p90)}; }},
+      {"tokens", Kind::kNumber,
+       [](const Row& r) { return Span{r.tokens ? FormatCount(std::llround(*r.tokens)) : ""}; }},
+      {"tokens/s", Kind::kNumber, [](const Row& r) {
+         const std::optional<double> rate = TokensPerSecond(r);
+         return Span{rate ? FormatCount(std::llround(*rate)) : ""};
+       }}};
+  c.page.Blank();
+  WriteTable<Row>(c.page, kinds, columns);
+  if (kinds.size() > 1) {
+    c.Meaning(
+        fmt::format("Figures of the steps are of the {} steps alone.", NameOf(kinds.front().kind)));
+  }
+}
+
 }  // namespace
 
 void WriteBottleneck(TextContext& c) {
@@ -162,7 +215,7 @@ void WriteSteps(TextContext& c) {
   }
   c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.step_time)), CountedText(summary),
                  Style::kDim);
-  const std::string_view iteration = Trains(c.file) ? "one iteration of training" : "one iteration";
+  const std::string iteration = IterationText(c.file, summary.kind);
   c.Meaning(c.AnyGpuWork()
                 ? fmt::format("One step is {}. It ends where its GPU work ends.", iteration)
                 : fmt::format("One step is {}, as long as the host takes for it: {}{}.", iteration,
@@ -170,9 +223,9 @@ void WriteSteps(TextContext& c) {
   std::string spread = fmt::format("median {}, from {} to {}", FormatMs(*summary.p50),
                                    FormatMs(*summary.min), FormatMs(*summary.max));
   if (summary.usual < summary.whole) spread += "; 1 step that is far slower left out";
-  if (summary.whole < summary.count) {
+  if (const std::size_t lost = summary.count - summary.whole - summary.others; lost > 0) {
     spread += fmt::format("; {} without all GPU tasks left out",
-                          FormatCount(static_cast<std::int64_t>(summary.count - summary.whole)));
+                          FormatCount(static_cast<std::int64_t>(lost)));
   }
   if (summary.count > 1) c.page.Paragraph("  spread   ", spread, Style::kDim);
   if (summary.corrected) c.page.Paragraph("  alone    ", CorrectedText(summary), Style::kDim);
@@ -185,6 +238,7 @@ void WriteSteps(TextContext& c) {
                     FormatCount(c.file.steps.tasks_outside)),
         Style::kDim);
   }
+  KindTable(c);
   StepTable(c);
 }
 

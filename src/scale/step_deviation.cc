@@ -21,8 +21,7 @@ std::optional<double> StepDeviation(std::vector<double> times) {
 std::optional<double> StepDeviation(const Steps& steps) {
   std::vector<double> walls;
   for (std::size_t row = 1; row < steps.list.size(); ++row) {
-    if (!steps.list[row].lost_tasks)
-      walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
+    if (steps.list[row].Counts()) walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
   }
   return StepDeviation(std::move(walls));
 }

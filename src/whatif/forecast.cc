@@ -72,8 +72,7 @@ double TransfersOf(const Plan& plan) {
 double SpreadOf(const Steps& steps) {
   std::vector<double> walls;
   for (std::size_t row = 1; row < steps.list.size(); ++row) {
-    if (!steps.list[row].lost_tasks)
-      walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
+    if (steps.list[row].Counts()) walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
   }
   if (walls.size() < 2) return 0;
   const auto middle = walls.begin() + static_cast<std::ptrdiff_t>(walls.size() / 2);

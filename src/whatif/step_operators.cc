@@ -14,7 +14,7 @@ Interval SpanOf(const Job& job) {
   const std::vector<Interval>& hosts = job.steps().hosts;
   const std::vector<StepRow>& rows = job.steps().steps.list;
   for (std::size_t row = std::min(hosts.size(), rows.size()); row-- > 0;) {
-    if (!rows[row].lost_tasks) return hosts[row];
+    if (rows[row].Counts()) return hosts[row];
   }
   return hosts.empty() ? Interval{TimeNs(INT64_MIN), TimeNs(INT64_MAX)} : hosts.back();
 }

@@ -32,7 +32,7 @@ std::vector<bool> PausesOf(const Steps& steps) {
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
   const std::vector<StepRow>& rows = steps.list;
   const auto median = std::find_if(rows.begin(), rows.end(), [&](const StepRow& row) {
-    return !row.lost_tasks && row.wall == steps.p50;
+    return row.Counts() && row.wall == steps.p50;
   });
   if (median == rows.end()) return std::nullopt;
   const auto at = static_cast<std::size_t>(median - rows.begin());

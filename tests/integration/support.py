@@ -331,10 +331,18 @@ def _steps(report):
         yield f"steps.count is {steps['count']}, list has {len(walls)} rows"
     if not walls:
         return
+    if steps["kinds"]:
+        whole = [row for row in steps["list"] if row["whole"]]
+        if len(report["inputs"]) == 1 and sum(kind["count"] for kind in steps["kinds"]) != len(whole):
+            yield "steps.kinds does not hold each whole step once"
+        if not close(sum(kind["share_pct"] for kind in steps["kinds"]), 100):
+            yield "the shares of steps.kinds do not sum to 100 %"
     for row in steps["list"]:
+        if row["counted"] and not row["whole"]:
+            yield f"step {row['index']}: counted, but not whole"
         if row["gpu_busy_ms"] is not None and row["gpu_busy_ms"] > row["wall_ms"] + 1e-6:
             yield f"step {row['index']}: busier than it is long"
-    walls = sorted(r["wall_ms"] for r in steps["list"] if r["whole"])
+    walls = sorted(r["wall_ms"] for r in steps["list"] if r["counted"])
     if not walls:
         if any(steps[key] is not None for key in ("min_ms", "p50_ms", "max_ms", "mean_ms")) or report["ceiling"]:
             yield "no step is whole, and there are step times or a ceiling"
@@ -368,7 +376,7 @@ def _breakdown(report):
         return
     if len(report["inputs"]) > 1:
         return
-    whole = [r for r in report["steps"]["list"] if r["whole"]]
+    whole = [r for r in report["steps"]["list"] if r["counted"]]
     if not any(r["index"] == split["step_index"] and r["wall_ms"] == report["steps"]["p50_ms"] for r in whole):
         yield f"step_breakdown.step_index {split['step_index']} is not the median step"
     if split["steps"] == len(whole):  # Else some lie over others.

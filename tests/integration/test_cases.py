@@ -118,6 +118,63 @@ class Gpus(support.ProgramTest):
         self.assertNotIn("no-device-properties", text)
 
 
+class Kinds(support.ProgramTest):
+    """Iterations of a server, by kind."""
+
+    @staticmethod
+    def server(prefills=(0, 9, 15), count=23):
+        """A trace of a server without operators: iterations of 60 kernels, of 2048 tokens or of 32."""
+        events, context, ts, number = [], 55086, 1000, 0
+
+        def add(name, category, ts, dur, **more):
+            events.append({"ph": "X", "cat": category, "name": name, "ts": ts, "dur": dur, "pid": 1, "tid": 1, **more})
+
+        for i in range(count):
+            is_prefill, at = i in prefills, ts
+            mark = "execute_context_1(2048_4194304)_generation_0(0)"
+            if not is_prefill:
+                mark = f"execute_32_context_0(sq0sk0)_generation_32(sq32sk{context}sqsq32sqsk{context})"
+            context += 32
+            gpu = at + 20
+            for kernel in range(60):
+                number += 1
+                args = {"correlation": number}
+                add("cudaLaunchKernel", "cuda_runtime", at + 10 * kernel, 4, args=args)
+                name = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn" if kernel % 2 else "add_kernel"
+                args = {"device": 0, "stream": 7, "correlation": number}
+                start = max(gpu, at + 10 * kernel + 6)
+                gpu = start + (400 if is_prefill else 90)
+                add(name, "kernel", start, gpu - start, pid=0, tid=7, args=args)
+            add(mark, "user_annotation", at, 630)
+            add("cudaStreamSynchronize", "cuda_runtime", at + 640, gpu - at - 640)
+            ts = gpu + 200
+        return {"traceEvents": events}
+
+    def test_prefill_and_decode(self):
+        path = self.scratch / "server.json"
+        path.write_text(json.dumps(self.server()), encoding="utf-8")
+        report = self.report(path)
+        kinds = {row["kind"]: row for row in report["steps"]["kinds"]}
+        # The last iteration's rest is not in the recording.
+        self.assertEqual({kind: row["count"] for kind, row in kinds.items()}, {"decode": 19, "prefill": 3})
+        self.assertAlmostEqual(kinds["decode"]["mean_ms"], 5.62, places=6)
+        self.assertAlmostEqual(kinds["prefill"]["mean_ms"], (24.02 + 2 * 24.22) / 3, places=5)
+        self.assertAlmostEqual(kinds["decode"]["tokens_per_s"], 32 / 5.62e-3, delta=0.1)
+        self.assertEqual(report["bottleneck"]["verdict"], "gpu-memory")
+        main = report["steps"]["kinds"][0]["kind"]
+        self.assertAlmostEqual(report["step_breakdown"]["of_ms"], kinds[main]["mean_ms"], places=6)
+
+    def test_public_traces_of_servers(self):
+        for name, kind, tokens in (
+            ("public-traces/tracelens__b200__eager_trace.json.gz", "prefill", 888),
+            ("wild/tracelens__vllm_decode__graph_execution.json.gz", "decode", 32),
+        ):
+            (row,) = self.report(support.data_file(name))["steps"]["list"]
+            self.assertEqual((row["kind"], row["tokens"], row["counted"]), (kind, tokens, True))
+        report = self.report(support.data_file("wild/tracelens__vllm_decode__graph_execution.json.gz"))
+        self.assertEqual(report["bottleneck"]["verdict"], "gpu-memory")
+
+
 class HiddenMarks(support.ProgramTest):
     """A trace without its marks has the same steps."""
 

@@ -73,6 +73,7 @@ REPORT: dict[str, Any] = {
         "confidence_reason": None,
         "marker": "ProfilerStep#N",
         "optimizer_every": None,
+        "kinds": [],
         "list": [
             {
                 "index": 0,
@@ -86,6 +87,9 @@ REPORT: dict[str, Any] = {
                 "queue_depth_mean": 0,
                 "queue_depth_max": 0,
                 "whole": True,
+                "counted": True,
+                "kind": None,
+                "tokens": None,
             }
         ],
     },
@@ -464,7 +468,7 @@ class Schema(unittest.TestCase):
             self.report["steps"][key] = None
         self.report["steps"]["corrected_step_ms"] = None
         self.assertTrue(support.violations(self.report), "a null median of one whole step")
-        self.report["steps"]["list"][0]["whole"] = False
+        self.report["steps"]["list"][0].update(whole=False, counted=False)
         self.report["step_breakdown"] = self.report["ceiling"] = None
         self.assertEqual(support.violations(self.report), [])
 

@@ -46,8 +46,9 @@ TEST(BenchStage, StopsWhereItIsPreciseEnoughAndNotBefore) {
   const auto count = [](double precision) {
     return headroom::bench_stage("s", [] { Spend(20e-6); }, {/*seconds=*/0.3, precision}).count;
   };
-  EXPECT_LT(count(10.0), 100u);
-  EXPECT_GT(count(0.0), 1000u);
+  const std::size_t imprecise = count(10.0);
+  EXPECT_LT(imprecise, 100u);
+  EXPECT_GT(count(0.0), 2 * imprecise);
 }
 
 TEST(BenchStage, TakesTheFewestCallsHoweverLongTheyAre) {

@@ -16,7 +16,7 @@ std::vector<bool> UsualSteps(const Steps& steps) {
   std::int64_t whole = 0, slow = 0;
   std::size_t slow_row = 0;
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
-    usual.push_back(!steps.list[row].lost_tasks);
+    usual.push_back(steps.list[row].Counts());
     if (!usual[row]) continue;
     ++whole;
     if (!steps.p50 || !IsOutlier(steps.list[row].wall, *steps.p50)) continue;
