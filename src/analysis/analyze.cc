@@ -205,7 +205,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   if (extent) host = FindHostActivity(store, names, attribution, judged.process, *extent);
   if (!steps.steps.list.empty() && extent) {
     report.timings = TimingTable(store, attribution, steps, host);
-    report.input_wait = MeasureInputWait(store, names, steps, host);
+    report.input_wait = MeasureInputWait(store, attribution, steps, host);
   }
   report.health = AssessHealth(store, names, steps, report.efficiency);
   const bool may_hide_gpu_work = MayHideGpuWork(store);

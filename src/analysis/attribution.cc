@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/feeders.h"
 #include "store/natural_sort.h"
 #include "store/trace_formats.h"
 
@@ -35,6 +36,7 @@ bool Attribution::IsBackwardNode(std::size_t row, NameFacts& names) const {
 
 void Attribution::FindThreads(NameFacts& names) {
   const auto& events = store_.host_events;
+  feeders_ = FindFeeders(store_, names);
   std::vector<bool> has_loop(store_.threads.rows());
   for (const ThreadId thread : store_.steps.thread.values()) has_loop[thread.index()] = true;
   autograd_threads_.resize(store_.threads.rows());
@@ -241,6 +243,7 @@ void Attribution::EnterOperator(HostEventId op, NameFacts& names, OperatorCosts&
 void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs) {
   const auto& events = store_.host_events;
   const bool autograd = autograd_threads_[thread.index()];
+  const bool is_feeder = feeders_[thread.index()];
   const bool is_of_xla = IsOfXla(store_.metadata.recorded_as());
   const TraceStore::RowRange range = store_.HostEventsOf(thread);
   for (std::uint32_t row = range.first; row < range.last; ++row) {
@@ -256,7 +259,7 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
         if (kind == HostEventKind::kOperator && is_of_xla) {
           const Phase phase = PhaseOfXlaOperation(store_, events.args[row]);
           if (phase != Phase::kOther) context.phase = phase;
-        } else {
+        } else if (!is_feeder) {
           context.phase = PhaseInside(context.phase, roles, kind, autograd);
         }
         if (roles.Has(HostRole::kLayerRange)) context.layer = self;

@@ -62,6 +62,9 @@ class Attribution {
   /// Whether the thread belongs to the autograd engine: it runs backward operators and no training
   /// loop.
   bool IsAutogradThread(ThreadId thread) const { return autograd_threads_[thread.index()]; }
+  /// Whether the thread fetches batches ahead for the loop (analysis/feeders.h): what it does has
+  /// no phase.
+  bool IsFeeder(ThreadId thread) const { return feeders_[thread.index()]; }
 
  private:
   void FindThreads(NameFacts& names);
@@ -79,7 +82,7 @@ class Attribution {
   ProcessId ProcessOf(ThreadId thread) const { return store_.threads.process[thread.index()]; }
 
   const TraceStore& store_;
-  std::vector<bool> autograd_threads_;
+  std::vector<bool> autograd_threads_, feeders_;
 
   // Sequence numbers count per thread, so a backward operator names the thread of its forward, too;
   // but by a number of the framework's own that no other event carries. Which thread that is, is

@@ -679,7 +679,7 @@ std::string_view WhatASlowStepDoes(const Evidence& evidence, const Causes& cause
   if (cause.time == &CauseTimes::input) {
     HostEventId longest;
     for (std::size_t i = 0; i < events.rows(); ++i) {
-      if (!evidence.names.Roles(events.name[i]).Has(HostRole::kDataWait) ||
+      if (evidence.attribution.Of(HostEventId(i)).phase != Phase::kDataWait ||
           events.start[i] >= evidence.steps.spans[row].end ||
           evidence.store.HostEnd(HostEventId(i)) <= evidence.steps.spans[row].start)
         continue;

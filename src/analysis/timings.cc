@@ -285,7 +285,7 @@ std::vector<TimingRow> TimingTable(const TraceStore& store, const Attribution& a
   return rows;
 }
 
-std::optional<InputWait> MeasureInputWait(const TraceStore& store, NameFacts& names,
+std::optional<InputWait> MeasureInputWait(const TraceStore& store, const Attribution& attribution,
                                           const StepAnalysis& steps, const HostActivity& host) {
   const auto& events = store.host_events;
   InputWait wait;
@@ -302,11 +302,9 @@ std::optional<InputWait> MeasureInputWait(const TraceStore& store, NameFacts& na
       exposed += events.duration[row];
       ++timed;
     } else if (events.kind[row] == HostEventKind::kAnnotation &&
-               names.Roles(events.name[row]).Has(HostRole::kDataWait)) {
-      HostEventId outer = events.parent[row];
-      while (outer.valid() && !names.Roles(events.name[outer.index()]).Has(HostRole::kDataWait))
-        outer = events.parent[outer.index()];
-      if (outer.valid()) continue;
+               attribution.Of(HostEventId(row)).phase == Phase::kDataWait) {
+      const HostEventId outer = events.parent[row];
+      if (outer.valid() && attribution.Of(outer).phase == Phase::kDataWait) continue;
       on_host += events.duration[row];
       ++waits;
     }

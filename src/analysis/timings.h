@@ -29,7 +29,7 @@ std::vector<TimingRow> TimingTable(const TraceStore& store, const Attribution& a
 /// of category gpu_region); else by when GPU tasks run. None without either.
 ///
 /// @param host  over all of ExtentOfSteps()
-std::optional<InputWait> MeasureInputWait(const TraceStore& store, NameFacts& names,
+std::optional<InputWait> MeasureInputWait(const TraceStore& store, const Attribution& attribution,
                                           const StepAnalysis& steps, const HostActivity& host);
 
 }  // namespace headroom

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/feeders.h"
 #include "analysis/health.h"
 #include "analysis/name_facts.h"
 #include "analysis/steps.h"
@@ -51,11 +52,12 @@ std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
 }
 
 /// All ranges of a role, by start.
-std::vector<Interval> RangesOf(const TraceStore& store, NameFacts& names, HostRole role) {
+std::vector<Interval> RangesOf(const TraceStore& store, NameFacts& names, HostRole role,
+                               const std::vector<bool>& but_threads) {
   std::vector<Interval> ranges;
   const auto& events = store.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (names.Roles(events.name[row]).Has(role))
+    if (names.Roles(events.name[row]).Has(role) && !but_threads[events.thread[row].index()])
       ranges.push_back({events.start[row], store.HostEnd(HostEventId(row))});
   }
   std::sort(ranges.begin(), ranges.end(), [](const Interval& a, const Interval& b) {
@@ -98,8 +100,10 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
   const Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
   if (!steps.ok()) return steps.status();
   const std::vector<Interval>& hosts = steps.value().hosts;
-  const std::vector<Interval> backward = RangesOf(store, names, HostRole::kBackward);
-  const IntervalSet waiting = IntervalSet::UnionOf(RangesOf(store, names, HostRole::kDataWait));
+  const std::vector<bool> feeders = FindFeeders(store, names);
+  const std::vector<Interval> backward = RangesOf(store, names, HostRole::kBackward, feeders);
+  const IntervalSet waiting =
+      IntervalSet::UnionOf(RangesOf(store, names, HostRole::kDataWait, feeders));
   std::vector<ChainStep> work_of_steps;
   std::vector<double> walls;
   DurationNs waits{};

@@ -48,8 +48,11 @@ Effect ApplyDataLoading(const Job& job, const Arguments& arguments, Edit& edit) 
     if (!wait.ok()) return Effect::Abstain(wait.status().message());
     left = wait.value();
   }
-  const std::vector<bool> waits = SelectHost(
-      job, [&](HostEventId event) { return job.RolesOf(event).Has(HostRole::kDataWait); });
+  const auto& threads = job.store().host_events.thread;
+  const std::vector<bool> waits = SelectHost(job, [&](HostEventId event) {
+    return job.RolesOf(event).Has(HostRole::kDataWait) &&
+           !job.attribution().IsFeeder(threads[event.index()]);
+  });
   if (ScaleHostWork(job, waits, left, edit) == 0) {
     return Effect::Abstain(
         "no range of a data loader was recorded in the steps (enumerate(DataLoader)#... of "
