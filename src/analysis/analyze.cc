@@ -203,8 +203,13 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   }
   HostActivity host;
   if (extent) host = FindHostActivity(store, names, attribution, judged.process, *extent);
+  const UnmarkedLoading unmarked = FindUnmarkedLoading(store, names, attribution, steps);
+  if (!unmarked.empty()) AddUnmarkedLoading(unmarked.time, host);
   if (!steps.steps.list.empty() && extent) {
     report.timings = TimingTable(store, attribution, steps, host);
+    for (TimingRow& row : report.timings) {
+      if (row.name == "dataloader_next" && !unmarked.empty()) row.source = "its place";
+    }
     report.input_wait = MeasureInputWait(store, attribution, steps, host);
   }
   report.health = AssessHealth(store, names, steps, report.efficiency);
@@ -217,6 +222,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
         .attribution = attribution,
         .steps = judged,
         .host = host,
+        .unmarked = unmarked,
         .syncs = syncs,
         .report = report,
         .device = device,

@@ -113,6 +113,22 @@ std::string Holds(DurationNs time, const StepBreakdown& breakdown, std::string_v
   return fmt::format("{}: {}", Part(time, breakdown), meaning);
 }
 
+}  // namespace
+
+std::string UnmarkedText(const Evidence& evidence) {
+  const HostEventId longest = evidence.unmarked.longest;
+  return fmt::format(
+      "no range marks a loader: it is the time between the optimizer and the next pass, where "
+      "loops "
+      "get their batch{}",
+      longest.valid()
+          ? fmt::format(" (mostly {})",
+                        evidence.store.Text(evidence.store.host_events.name[longest.index()]))
+          : "");
+}
+
+namespace {
+
 /// A cause other than GPU work.
 struct Wait {
   Verdict verdict;
@@ -297,6 +313,10 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
     verdict.share_pct = SharePct(first.time, wall);
     verdict.confidence = *verdict.share_pct >= kSurePct ? "high" : "medium";
     verdict.evidence = {Holds(first.time, breakdown, first.meaning), BusyLine(breakdown)};
+    if (first.verdict == Verdict::kInput && !evidence.unmarked.empty()) {
+      verdict.evidence.push_back(UnmarkedText(evidence));
+      verdict.confidence = "medium";  // Its place is all that tells it.
+    }
     return verdict;
   }
   const DurationNs waiting = wall - causes.gpu;

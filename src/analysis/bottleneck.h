@@ -12,6 +12,7 @@
 #include "analysis/report.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
+#include "analysis/unmarked_loading.h"
 #include "cost/device_spec.h"
 #include "store/trace_store.h"
 
@@ -22,8 +23,9 @@ struct Evidence {
   const TraceStore& store;
   NameFacts& names;
   const Attribution& attribution;
-  const StepAnalysis& steps;  ///< Without steps: the stretch as one.
-  const HostActivity& host;   ///< Around the judged steps.
+  const StepAnalysis& steps;        ///< Without steps: the stretch as one.
+  const HostActivity& host;         ///< Around the judged steps.
+  const UnmarkedLoading& unmarked;  ///< Part of host.data_wait.
   const std::vector<PricedSync>& syncs;
   const TraceReport& report;
   const DeviceSpec* device;  ///< nullptr: unknown.
@@ -45,6 +47,9 @@ struct Evidence {
            std::binary_search(rows.begin(), rows.end(), static_cast<std::size_t>(step));
   }
 };
+
+/// What tells a loader that marks nothing.
+std::string UnmarkedText(const Evidence& evidence);
 
 /// Parts of a step by cause; they sum to it.
 struct CauseTimes {

@@ -187,6 +187,13 @@ void SplitIdle(Interval idle, const HostActivity& host, BreakdownParts& step) {
 
 }  // namespace
 
+void AddUnmarkedLoading(const IntervalSet& time, HostActivity& host) {
+  for (const HostPhase& phase : kHostPriority) {
+    IntervalSet& activity = host.*phase.activity;
+    activity = phase.phase == Phase::kDataWait ? Unite(activity, time) : Subtract(activity, time);
+  }
+}
+
 HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
                               const Attribution& attribution, ProcessId process, Interval span) {
   std::array<std::vector<Interval>, std::size(kHostPriority)> found;

@@ -18,8 +18,12 @@ namespace headroom {
 /// how far they reach. (A framework's own ranges within forward and backward do not: it draws them
 /// around parts.)
 struct HostActivity {
+  /// `data_wait` holds loaders that mark nothing, too (analysis/unmarked_loading.h).
   IntervalSet data_wait, callback, host_to_device, communication, optimizer, backward, forward;
 };
+
+/// Makes this time of no range a wait for data.
+void AddUnmarkedLoading(const IntervalSet& time, HostActivity& host);
 
 /// The activity during `span`; it may reach beyond. `process` none: all processes.
 HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,

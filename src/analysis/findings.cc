@@ -244,6 +244,9 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
       loader_is_known
           ? "what headroom data on this file says: which stage it is, and which workers and "
             "prefetch_factor are enough"
+      : !evidence.unmarked.empty()
+          ? "fetch a batch ahead on another thread, or make the fetch cheaper; mark it with "
+            "record_function(\"dataloader_next\") to be sure"
       : is_own
           ? "fetch a batch ahead on another thread, or make the fetch cheaper: regions inside "
             "of it tell what takes the time"
@@ -252,10 +255,10 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
             "of a run that headroom record recorded",
       Remedy::kDataWait);
   if (ranked) {
-    ranked->finding.evidence = {HasGpuWork(evidence)
-                                    ? "time inside the loop's data range during which no GPU task "
-                                      "runs"
-                                    : "time inside the loop's data range"};
+    ranked->finding.evidence = {
+        !evidence.unmarked.empty() ? UnmarkedText(evidence)
+        : HasGpuWork(evidence) ? "time inside the loop's data range during which no GPU task runs"
+                               : "time inside the loop's data range"};
   }
   return ranked;
 }

@@ -298,7 +298,7 @@ struct RegionRow {
 struct TimingRow {
   std::string name;
   std::string inside;      ///< The row that contains this one; empty: one of those that add up.
-  std::string source;      ///< "ranges", "operators", "calls", "its parts" or "rest".
+  std::string source;      ///< "ranges", "operators", "calls", "its parts", "its place", "rest".
   std::int64_t count = 0;  ///< Steps in which it occurs; the order statistics are over these.
   DurationNs total, mean, p50, p99;
   double share_pct = 0;           ///< Of the time of the steps on the host.

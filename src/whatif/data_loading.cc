@@ -53,7 +53,10 @@ Effect ApplyDataLoading(const Job& job, const Arguments& arguments, Edit& edit) 
     return job.RolesOf(event).Has(HostRole::kDataWait) &&
            !job.attribution().IsFeeder(threads[event.index()]);
   });
-  if (ScaleHostWork(job, waits, left, edit) == 0) {
+  const UnmarkedLoading unmarked = job.FindLoading();
+  if (ScaleHostWork(job, waits, left, edit) +
+          ScaleHostTime(job, unmarked.thread, unmarked.time, left, edit) ==
+      0) {
     return Effect::Abstain(
         "no range of a data loader was recorded in the steps (enumerate(DataLoader)#... of "
         "torch.utils.data)");

@@ -13,6 +13,7 @@
 #include "analysis/name_facts.h"
 #include "analysis/operator_costs.h"
 #include "analysis/steps.h"
+#include "analysis/unmarked_loading.h"
 #include "base/status.h"
 #include "cost/device_spec.h"
 #include "graph/graph.h"
@@ -67,6 +68,10 @@ class Job {
   /// Also of what is not in the graph.
   bool IsCollective(GpuTaskId task) const;
   HostRoles RolesOf(HostEventId event) const;
+  /// Where the loop gets its batch from a loader that marks nothing.
+  UnmarkedLoading FindLoading() const {
+    return FindUnmarkedLoading(store_, names_, attribution_, steps_);
+  }
   /// nullptr: unknown.
   const OperatorCost* CostOf(HostEventId op) const { return costs_.Of(op); }
   /// The shapes of its record; nullptr: not recorded, or damaged.

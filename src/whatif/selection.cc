@@ -25,8 +25,11 @@ std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventI
   return selected;
 }
 
-std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
-                           Edit& edit) {
+namespace {
+
+/// Scales of the work before each call what `part` says of a piece: from 0 to its length.
+template <typename Part>
+std::int64_t ScaleParts(const Job& job, double factor, Edit& edit, Part part) {
   const Graph& graph = job.graph();
   std::int64_t scaled = 0;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
@@ -34,9 +37,8 @@ std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, do
     if (call.kind != TaskKind::kCall) continue;
     DurationNs all, inside;
     for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
-      const HostPiece& piece = graph.pieces[p];
-      all += piece.length();
-      if (piece.owner.valid() && selected[piece.owner.index()]) inside += piece.length();
+      all += graph.pieces[p].length();
+      inside += part(graph.pieces[p]);
     }
     if (inside.ns() <= 0) continue;
     ++scaled;
@@ -44,6 +46,22 @@ std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, do
     edit.ScaleWorkBefore(task, 1 - (1 - factor) * share);
   }
   return scaled;
+}
+
+}  // namespace
+
+std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
+                           Edit& edit) {
+  return ScaleParts(job, factor, edit, [&](const HostPiece& piece) {
+    return piece.owner.valid() && selected[piece.owner.index()] ? piece.length() : DurationNs(0);
+  });
+}
+
+std::int64_t ScaleHostTime(const Job& job, ThreadId thread, const IntervalSet& time, double factor,
+                           Edit& edit) {
+  return ScaleParts(job, factor, edit, [&](const HostPiece& piece) {
+    return piece.thread == thread ? time.MeasureWithin({piece.start, piece.end}) : DurationNs(0);
+  });
 }
 
 void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit) {

@@ -21,6 +21,10 @@ std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventI
 std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
                            Edit& edit);
 
+/// The same of the work of a thread in this time, whatever it belongs to.
+std::int64_t ScaleHostTime(const Job& job, ThreadId thread, const IntervalSet& time, double factor,
+                           Edit& edit);
+
 /// Scales the work that belongs to the selected events, and their calls.
 void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit);
 
