@@ -1,4 +1,5 @@
 #include "analysis/analyze.h"
+#include "analysis/run_time.h"
 
 #include <fmt/format.h>
 
@@ -212,6 +213,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
     }
     report.input_wait = MeasureInputWait(store, attribution, steps, host);
   }
+  report.run = MeasureRun(store, names, attribution, steps, host, unmarked);
   report.health = AssessHealth(store, names, steps, report.efficiency);
   const bool may_hide_gpu_work = MayHideGpuWork(store);
 

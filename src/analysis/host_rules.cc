@@ -39,6 +39,12 @@ constexpr RoleName kRoles[] = {
     {"module-frame", HostRole::kModuleFrame},
     {"library-frame", HostRole::kLibraryFrame},
     {"allocation", HostRole::kAllocation},
+    {"compilation", HostRole::kCompilation},
+    {"autotuning", HostRole::kAutotuning},
+    {"checkpoint", HostRole::kCheckpoint},
+    {"garbage-collection", HostRole::kGarbageCollection},
+    {"evaluation", HostRole::kEvaluation},
+    {"memory-call", HostRole::kMemoryCall},
 };
 
 std::optional<HostRole> RoleFromName(std::string_view name) {

@@ -39,6 +39,12 @@ enum class HostRole : std::uint8_t {
   kModuleFrame,
   kLibraryFrame,
   kAllocation,
+  kCompilation,
+  kAutotuning,
+  kCheckpoint,
+  kGarbageCollection,
+  kEvaluation,
+  kMemoryCall,
 };
 
 /// A set of roles.

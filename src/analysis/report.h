@@ -144,6 +144,20 @@ struct Steps : WallSummary {
   std::optional<double> profiler_overhead_pct;
 };
 
+/// A part of the recording (analysis/run_time.h).
+struct RunRow {
+  std::string name;  ///< "steps", "compilation", "data wait", ...
+  DurationNs time;
+  double share_pct = 0;    ///< Of the recording.
+  std::int64_t count = 0;  ///< Of steps, ranges, calls or gaps.
+  std::string example;     ///< The longest event of it; empty: not recorded.
+};
+/// Where the time of the recording went; the rows sum to it.
+struct RunTime {
+  DurationNs wall;
+  std::vector<RunRow> rows;  ///< Steps first, then by time.
+};
+
 struct GpuTimeRow {
   std::optional<std::int64_t> device;  ///< None: the trace does not say.
   DurationNs span, busy, compute, communication, memory;
@@ -443,6 +457,7 @@ struct TraceReport {
   Health health;
   TimeNs trace_start;  ///< Zero of `start_ms` values.
   Steps steps;
+  std::optional<RunTime> run;  ///< None: no step is whole.
   std::vector<GpuTimeRow> gpu_time;
   std::vector<IdleRow> idle;
   /// Where there are no steps: the stretch from the first GPU task to the last, which breakdown,

@@ -202,6 +202,8 @@ UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
                                     const Attribution& attribution, const StepAnalysis& steps) {
   constexpr double kLeastShare = 0.05;
   UnmarkedLoading found;
+  // Where tasks were lost, the GPU may only seem idle.
+  if (store.log.Count(ImportIssue::kBadTime) > 0) return found;
   if (steps.hosts.empty() || HasMarkedLoader(store, attribution, steps.process)) return found;
   std::optional<Loop> loop;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {

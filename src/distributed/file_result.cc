@@ -116,6 +116,18 @@ void serialize(Archive& archive, Steps& steps) {
 }
 
 template <typename Archive>
+void serialize(Archive& archive, RunRow& row) {
+  auto& [name, time, share_pct, count, example] = row;
+  archive(name, time, share_pct, count, example);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, RunTime& row) {
+  auto& [wall, rows] = row;
+  archive(wall, rows);
+}
+
+template <typename Archive>
 void serialize(Archive& archive, GpuTimeRow& row) {
   auto& [device, span, busy, compute, communication, memory, exposed_communication, exposed_memory,
          idle, overlap_communication_pct] = row;
@@ -282,14 +294,14 @@ void serialize(Archive& archive, MemoryUse& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, TraceReport& row) {
-  auto& [input, health, trace_start, steps, gpu_time, idle, stretch, breakdown, ceiling, causes,
-         bottleneck, findings, kernels, operators, layers, classes, lines, syncs, efficiency,
-         regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait, throughput,
-         engine] = row;
-  archive(input, health, trace_start, steps, gpu_time, idle, stretch, breakdown, ceiling, causes,
-          bottleneck, findings, kernels, operators, layers, classes, lines, syncs, efficiency,
-          regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait, throughput,
-          engine);
+  auto& [input, health, trace_start, steps, run, gpu_time, idle, stretch, breakdown, ceiling,
+         causes, bottleneck, findings, kernels, operators, layers, classes, lines, syncs,
+         efficiency, regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait,
+         throughput, engine] = row;
+  archive(input, health, trace_start, steps, run, gpu_time, idle, stretch, breakdown, ceiling,
+          causes, bottleneck, findings, kernels, operators, layers, classes, lines, syncs,
+          efficiency, regions, timings, callbacks, metrics, memory, machine_notes, loop, input_wait,
+          throughput, engine);
 }
 
 template <typename Archive>

@@ -52,14 +52,14 @@ class Table {
 std::string StepsCsv(const JobReport& job) {
   Table table(
       "rank,index,start_ms,wall_ms,gpu_busy_ms,host_ms,host_wait_ms,profiler_cost_ms,"
-      "queue_depth_mean,queue_depth_max,whole,kind,tokens");
+      "queue_depth_mean,queue_depth_max,whole,counted,kind,tokens");
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) {
       table.Row({Whole(file.input.rank), Whole(row.index), Ms(row.start - file.trace_start),
                  Ms(row.wall), Ms(row.gpu_busy), Ms(row.host), Ms(row.host_wait),
                  Ms(row.profiler_cost), Number(row.queue_depth_mean), Whole(row.queue_depth_max),
-                 row.lost_tasks ? "false" : "true", std::string(NameOf(row.kind)),
-                 Whole(row.tokens)});
+                 row.lost_tasks ? "false" : "true", row.Counts() ? "true" : "false",
+                 std::string(NameOf(row.kind)), Whole(row.tokens)});
     }
   }
   return std::move(table).Take();

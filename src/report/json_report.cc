@@ -158,6 +158,26 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
+void WriteRun(JsonWriter& json, const JobReport& job) {
+  const std::optional<RunTime>& run = job.slowest().run;
+  json.Key("run");
+  if (!run) return json.Null();
+  json.BeginObject(Layout::kLines);
+  json.Key("wall_ms").Milliseconds(run->wall);
+  json.Key("parts").BeginArray(Layout::kLines);
+  for (const RunRow& row : run->rows) {
+    json.BeginObject();
+    json.Key("name").String(row.name);
+    json.Key("time_ms").Milliseconds(row.time);
+    json.Key("share_pct").Number(row.share_pct);
+    json.Key("count").Integer(row.count);
+    json.Key("longest").StringOrNull(row.example);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
 void WriteGpuTime(JsonWriter& json, const JobReport& job) {
   json.Key("gpu_time").BeginArray(Layout::kLines);
   for (const TraceReport& file : job.files()) {
@@ -601,6 +621,7 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteRanks(json, job);
   WriteJobRanksJson(options.ranks, json);
   WriteSteps(json, job);
+  WriteRun(json, job);
   WriteGpuTime(json, job);
   WriteIdle(json, job);
   WriteStretch(json, job);

@@ -14,6 +14,7 @@ enum class Section {
   kSteps,
   kBreakdown,
   kLoop,
+  kRun,
   kRanks,
   kGpu,
   kIdle,
@@ -31,10 +32,10 @@ enum class Section {
   kMemory,
 };
 
-inline constexpr std::array<std::string_view, 20> kSectionNames = {
-    "health",    "bottleneck", "steps",   "breakdown",  "loop",    "ranks", "gpu",
-    "idle",      "findings",   "kernels", "operators",  "layers",  "lines", "regions",
-    "callbacks", "classes",    "syncs",   "efficiency", "metrics", "memory"};
+inline constexpr std::array<std::string_view, 21> kSectionNames = {
+    "health",  "bottleneck", "steps",    "breakdown", "loop",       "run",     "ranks",
+    "gpu",     "idle",       "findings", "kernels",   "operators",  "layers",  "lines",
+    "regions", "callbacks",  "classes",  "syncs",     "efficiency", "metrics", "memory"};
 
 inline std::string_view NameOf(Section section) {
   return kSectionNames[static_cast<std::size_t>(section)];

@@ -256,4 +256,37 @@ void WriteMetrics(TextContext& c) {
   for (const std::string& note : c.file.machine_notes) c.page.Paragraph("  - ", FullSentence(note));
 }
 
+bool HasMoreThanSteps(const RunTime& run) {
+  constexpr double kWorthASection = 1;
+  const double share = run.rows.empty() ? 0 : run.rows.front().share_pct;
+  return 100 - share >= kWorthASection;
+}
+
+void WriteRun(TextContext& c) {
+  const std::optional<RunTime>& run = c.file.run;
+  c.page.Heading("Run", run ? fmt::format("{} recorded", FormatMs(run->wall)) : "", Style::kPlain);
+  if (!run) return c.None("Not known: it needs a step that is whole.");
+  c.Meaning(fmt::format(
+      "Where the time of the recording went; the rows sum to it.{}",
+      c.HasGpuWork() ? " Compilation, garbage collection, checkpoints, memory calls and data wait "
+                       "count while the GPU is idle."
+                     : ""));
+  constexpr double kMinutes = 60, kPercent = 100;
+  WriteTable<RunRow>(
+      c.page, run->rows,
+      {{"part", Kind::kText, [](const RunRow& r) { return Span{r.name}; }},
+       {"time", Kind::kNumber,
+        [](const RunRow& r) {
+          return Span{FormatMs(r.time), Style::kBold};
+        }},
+       {"share", Kind::kNumber, [](const RunRow& r) { return Span{FormatPercent(r.share_pct)}; }},
+       {"of an hour", Kind::kNumber,
+        [=](const RunRow& r) {
+          return Span{fmt::format("{:.1f} min", r.share_pct * kMinutes / kPercent)};
+        }},
+       {"count", Kind::kNumber,
+        [](const RunRow& r) { return Span{r.count > 0 ? FormatCount(r.count) : ""}; }},
+       {"longest", Kind::kName, [](const RunRow& r) { return Span{r.example}; }}});
+}
+
 }  // namespace headroom

@@ -28,6 +28,7 @@ constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteSteps, Always},
     {WriteBreakdown, Always},
     {WriteLoop, [](const TextContext& c) { return c.file.loop && c.file.breakdown; }},
+    {WriteRun, [](const TextContext& c) { return c.file.run && HasMoreThanSteps(*c.file.run); }},
     {WriteRanks, [](const TextContext& c) { return c.options.ranks != nullptr; }},
     {WriteGpu, [](const TextContext& c) { return c.HasGpuWork() || !c.job.single(); }},
     {WriteIdle, [](const TextContext& c) { return !c.file.idle.empty(); }},

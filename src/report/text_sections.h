@@ -107,6 +107,9 @@ void WriteBottleneck(TextContext& c);
 void WriteSteps(TextContext& c);
 void WriteBreakdown(TextContext& c);
 void WriteLoop(TextContext& c);
+/// Whether 1 % of the recording or more is something else than steps.
+bool HasMoreThanSteps(const RunTime& run);
+void WriteRun(TextContext& c);
 void WriteRanks(TextContext& c);
 void WriteGpu(TextContext& c);
 void WriteIdle(TextContext& c);

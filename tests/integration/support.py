@@ -99,7 +99,7 @@ def sanitized():
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
-def headroom(*args, cwd=None, seconds=60, processor_s=None, address_space=None, environment=None, launcher=()):
+def headroom(*args, cwd=None, seconds=240, processor_s=None, address_space=None, environment=None, launcher=()):
     """Runs the program without its local state on this machine.
 
     seconds        Time limit: only a program that hangs reaches it, even on a busy machine.
@@ -117,7 +117,7 @@ def answer(*args, **environment):
     return headroom(*args, environment=environment)
 
 
-def run(command, cwd=None, seconds=60, address_space=None, environment=None, processor_s=None):
+def run(command, cwd=None, seconds=240, address_space=None, environment=None, processor_s=None):
     """Runs a command, as headroom() does."""
     command = [str(part) for part in command]
     limits = {}
@@ -262,6 +262,7 @@ def violations(report):
         *_health(report),
         *_gpu(report),
         *_steps(report),
+        *_run(report),
         *_breakdown(report),
         *_tables(report),
         *_forecasts(report),
@@ -355,6 +356,19 @@ def _steps(report):
             yield f"steps.{key} is {steps[key]}, the list says {want}"
     if len(report["inputs"]) == 1 and not close(steps["p50_ms"], walls[(len(walls) - 1) // 2]):
         yield f"steps.p50_ms is {steps['p50_ms']}, the lower median of the list is {walls[(len(walls) - 1) // 2]}"
+
+
+def _run(report):
+    run = report["run"]
+    if run is None:
+        return
+    total = math.fsum(part["time_ms"] for part in run["parts"])
+    if not close(total, run["wall_ms"]):
+        yield f"run.parts sum to {total}, not to wall_ms {run['wall_ms']}"
+    if len({part["name"] for part in run["parts"]}) < len(run["parts"]):
+        yield "run.parts has a name twice"
+    if not close(math.fsum(part["share_pct"] for part in run["parts"]), 100):
+        yield "the shares of run.parts do not sum to 100 %"
 
 
 def _breakdown(report):

@@ -118,6 +118,24 @@ class Gpus(support.ProgramTest):
         self.assertNotIn("no-device-properties", text)
 
 
+class Run(support.ProgramTest):
+    """Where the time of the recording went."""
+
+    def parts(self, name):
+        return {part["name"]: part for part in self.report(support.data_file(name))["run"]["parts"]}
+
+    def test_a_loader_that_delivers_in_bursts(self):
+        parts = self.parts("cases/16-stalls-hidden-by-the-median/loader_bubble.json.gz")
+        self.assertAlmostEqual(parts["data wait"]["time_ms"], 260, delta=0.5)
+        self.assertIn("DataLoader", parts["data wait"]["longest"])
+
+    def test_allocations(self):
+        for name, call, total_ms in (("hostalloc", "cudaHostAlloc", 180), ("malloc_thrash", "cudaMalloc", 150)):
+            part = self.parts(f"cases/48-pass-allocation-calls/{name}.json")["memory calls"]
+            self.assertAlmostEqual(part["time_ms"], total_ms, delta=0.01)
+            self.assertEqual(part["longest"], call)
+
+
 class Kinds(support.ProgramTest):
     """Iterations of a server, by kind."""
 

@@ -93,6 +93,13 @@ REPORT: dict[str, Any] = {
             }
         ],
     },
+    "run": {
+        "wall_ms": 0.004,
+        "parts": [
+            {"name": "steps", "time_ms": 0.002, "share_pct": 50, "count": 1, "longest": None},
+            {"name": "after steps", "time_ms": 0.002, "share_pct": 50, "count": 1, "longest": "aten::mm"},
+        ],
+    },
     "gpu_time": [
         {
             "rank": None,

@@ -15,7 +15,7 @@ test("a page whose server has ended says so, and keeps what it showed", async ()
   const ui = await startUi(RESNET);
   const visit = await Visit.open(browser, ui.link);
   await ui.stop();
-  await visit.page.getByText("headroom no longer answers").waitFor({ timeout: 10_000 });
+  await visit.page.getByText("headroom no longer answers").waitFor({ timeout: 30_000 });
   expect(await visit.page.locator("main").innerText()).toContain("a step");
   await visit.close();
 });

@@ -32,7 +32,7 @@ export class Visit {
     readonly page: Page,
     private readonly address: string,
   ) {
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     page.on("console", (message) => message.type() === "error" && this.blame(message.text()));
     page.on("pageerror", (error) => this.blame(`not caught: ${error.message}`));
     page.on("request", (request) => this.asked(request.url()));

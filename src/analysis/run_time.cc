@@ -1,0 +1,260 @@
+#include "analysis/run_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/steps/step_time.h"
+#include "base/statistics.h"
+
+namespace headroom {
+namespace {
+
+/// Host work that a role of its events names.
+struct NamedWork {
+  HostRole role;
+  std::string_view row;
+  bool beside_gpu;  ///< It counts while the GPU works, too.
+};
+constexpr NamedWork kNamedWork[] = {
+    {HostRole::kAutotuning, "autotuning", true},
+    {HostRole::kEvaluation, "evaluation", true},
+    {HostRole::kCompilation, "compilation", false},
+    {HostRole::kGarbageCollection, "garbage collection", false},
+    {HostRole::kCheckpoint, "checkpoints", false},
+    {HostRole::kMemoryCall, "memory calls", false},
+};
+
+std::string_view RowOfKind(StepKind kind) {
+  switch (kind) {
+    case StepKind::kEvaluation:
+      return "evaluation";
+    case StepKind::kPrefill:
+      return "prefill steps";
+    case StepKind::kDecode:
+      return "decode steps";
+    case StepKind::kMixed:
+      return "mixed steps";
+    case StepKind::kTraining:
+    case StepKind::kUnknown:
+      break;
+  }
+  return "steps";
+}
+
+class Recording {
+ public:
+  Recording(const TraceStore& store, NameFacts& names, const StepAnalysis& steps)
+      : store_(store),
+        names_(names),
+        steps_(steps),
+        marks_(store.steps.event.values().begin(), store.steps.event.values().end()),
+        whole_(WholeRecording()) {
+    std::sort(marks_.begin(), marks_.end());
+    left_ = IntervalSet::UnionOf({whole_});
+    idle_ = store.gpu_tasks.rows() == 0 ? left_ : Subtract(left_, steps.busy);
+  }
+
+  Interval whole() const { return whole_; }
+  const IntervalSet& idle() const { return idle_; }
+  const IntervalSet& left() const { return left_; }
+
+  /// Gives what is left of this time to a row.
+  DurationNs Take(const IntervalSet& time, std::string_view name, std::int64_t count = 0,
+                  std::string example = {}) {
+    const DurationNs taken = Intersect(left_, time).Measure();
+    left_ = Subtract(left_, time);
+    Add(name, taken, count, std::move(example));
+    return taken;
+  }
+  void Add(std::string_view name, DurationNs time, std::int64_t count, std::string example) {
+    if (time.ns() == 0) return;
+    const auto same = std::find_if(rows_.begin(), rows_.end(),
+                                   [&](const RunRow& row) { return row.name == name; });
+    RunRow& row = same == rows_.end() ? rows_.emplace_back() : *same;
+    row.name = name;
+    row.time += time;
+    row.count += count;
+    if (row.example.empty()) row.example = std::move(example);
+  }
+
+  /// Events of a role that lie in no other of it, and their longest.
+  void TakeNamed(const NamedWork& work) {
+    const auto& events = store_.host_events;
+    std::vector<Interval> found;
+    std::int64_t count = 0;
+    HostEventId longest;
+    TimeNs until(INT64_MIN);
+    ThreadId thread;
+    for (std::size_t row = 0; row < events.rows(); ++row) {
+      const HostEventKind kind = events.kind[row];
+      if (kind == HostEventKind::kGpuAnnotation || !IsOfProcess(row) ||
+          !names_.Roles(events.name[row]).Has(work.role))
+        continue;
+      if (events.thread[row] != thread) until = TimeNs(INT64_MIN);
+      thread = events.thread[row];
+      const TimeNs end = store_.HostEnd(HostEventId(row));
+      if (end <= until) continue;  // Inside of another.
+      until = end;
+      found.push_back({events.start[row], end});
+      ++count;
+      if (!longest.valid() || events.duration[row] > events.duration[longest.index()])
+        longest = HostEventId(row);
+    }
+    if (count == 0) return;
+    const IntervalSet time = IntervalSet::UnionOf(std::move(found));
+    Take(work.beside_gpu ? time : Intersect(time, idle_), work.row, count,
+         std::string(store_.Text(events.name[longest.index()])));
+  }
+
+  /// The longest event that lies in the interval; empty: there is none.
+  std::string LongestIn(Interval gap) const {
+    const auto& events = store_.host_events;
+    HostEventId longest;
+    for (std::size_t row = 0; row < events.rows(); ++row) {
+      const HostEventId event(row);
+      if (events.kind[row] == HostEventKind::kGpuAnnotation || !IsOfProcess(row) ||
+          events.start[row] < gap.start || store_.HostEnd(event) > gap.end ||
+          std::binary_search(marks_.begin(), marks_.end(), event) ||
+          names_.Roles(events.name[row]).Has(HostRole::kIteration))
+        continue;
+      if (!longest.valid() || events.duration[row] > events.duration[longest.index()])
+        longest = event;
+    }
+    return longest.valid() ? std::string(store_.Text(events.name[longest.index()])) : "";
+  }
+
+  /// @param first  the row that comes first
+  RunTime Finish(std::string_view first) && {
+    RunTime run;
+    run.wall = whole_.length();
+    std::stable_sort(rows_.begin(), rows_.end(), [&](const RunRow& a, const RunRow& b) {
+      return std::pair(a.name != first, b.time) < std::pair(b.name != first, a.time);
+    });
+    for (RunRow& row : rows_) row.share_pct = SharePct(row.time, run.wall);
+    run.rows = std::move(rows_);
+    return run;
+  }
+
+ private:
+  bool IsOfProcess(std::size_t row) const {
+    return !steps_.process.valid() ||
+           store_.threads.process[store_.host_events.thread[row].index()] == steps_.process;
+  }
+
+  Interval WholeRecording() const {
+    Interval whole = {TimeNs(INT64_MAX), TimeNs(INT64_MIN)};
+    const auto& events = store_.host_events;
+    for (std::size_t row = 0; row < events.rows(); ++row) {
+      const HostEventKind kind = events.kind[row];
+      // Others may lie anywhere: a profiler's own, and what nobody understood.
+      if (!IsOfProcess(row) || kind == HostEventKind::kOther || kind == HostEventKind::kOverhead ||
+          kind == HostEventKind::kGpuAnnotation)
+        continue;
+      whole.start = std::min(whole.start, events.start[row]);
+      whole.end = std::max(whole.end, store_.HostEnd(HostEventId(row)));
+    }
+    for (const Interval& span : steps_.spans) {
+      whole.start = std::min(whole.start, span.start);
+      whole.end = std::max(whole.end, span.end);
+    }
+    for (const Interval& busy : steps_.busy.intervals()) {
+      whole.start = std::min(whole.start, busy.start);
+      whole.end = std::max(whole.end, busy.end);
+    }
+    return whole;
+  }
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const StepAnalysis& steps_;
+  std::vector<HostEventId> marks_;  ///< Of steps, by id.
+  Interval whole_;
+  IntervalSet left_;  ///< Given to no row yet.
+  IntervalSet idle_;  ///< Of the GPU.
+  std::vector<RunRow> rows_;
+};
+
+/// What is left of the steps, and of those that take far longer than others only the usual time.
+/// Returns the row of the steps that count.
+std::string_view TakeSteps(const StepAnalysis& steps, Recording& recording) {
+  struct Step {
+    std::size_t row;
+    DurationNs left;
+  };
+  std::vector<Step> counted;
+  std::map<std::string_view, std::vector<Interval>> spans;
+  for (std::size_t row = 0; row < steps.spans.size(); ++row) {
+    const StepRow& step = steps.steps.list[row];
+    if (step.Counts()) counted.push_back({row, recording.left().MeasureWithin(steps.spans[row])});
+    spans[RowOfKind(step.kind)].push_back(steps.spans[row]);
+  }
+  for (auto& [name, of_kind] : spans) {
+    const auto count = static_cast<std::int64_t>(of_kind.size());
+    recording.Take(IntervalSet::UnionOf(std::move(of_kind)), name, count);
+  }
+  const std::string_view usual = RowOfKind(steps.steps.list[counted.front().row].kind);
+  std::vector<DurationNs> lengths;
+  for (const Step& step : counted) lengths.push_back(step.left);
+  std::sort(lengths.begin(), lengths.end());
+  const DurationNs median = SortedPercentile(lengths, 50);
+  if (median.ns() <= 0) return usual;
+  for (const Step& step : counted) {
+    if (!IsOutlier(step.left, median)) continue;
+    const DurationNs more = step.left - median;
+    recording.Add(usual, -more, 0, {});
+    recording.Add(step.row == 0 ? "first step" : "slow steps", more, 1,
+                  fmt::format("step {}", steps.steps.list[step.row].index));
+  }
+  return usual;
+}
+
+}  // namespace
+
+std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
+                                  const Attribution& attribution, const StepAnalysis& steps,
+                                  const HostActivity& host, const UnmarkedLoading& unmarked) {
+  if (!steps.steps.step_time) return std::nullopt;
+  Recording recording(store, names, steps);
+  for (const NamedWork& work : kNamedWork) recording.TakeNamed(work);
+  std::string loader;
+  if (unmarked.longest.valid())
+    loader = store.Text(store.host_events.name[unmarked.longest.index()]);
+  for (std::size_t row = 0; row < store.host_events.rows() && loader.empty(); ++row) {
+    if (attribution.Of(HostEventId(row)).phase == Phase::kDataWait)
+      loader = store.Text(store.host_events.name[row]);
+  }
+  recording.Take(Intersect(host.data_wait, recording.idle()), "data wait",
+                 static_cast<std::int64_t>(host.data_wait.size()), std::move(loader));
+  const std::string_view usual = TakeSteps(steps, recording);
+  const Interval in_steps = {steps.spans.front().start, steps.spans.back().end};
+  const auto take_rest = [&](Interval within, std::string_view name) {
+    Interval longest;
+    std::int64_t count = 0;
+    const IntervalSet gaps = Intersect(recording.left(), IntervalSet::UnionOf({within}));
+    for (const Interval& gap : gaps.intervals()) {
+      ++count;
+      if (gap.length() > longest.length()) longest = gap;
+    }
+    if (count > 0) recording.Take(gaps, name, count, recording.LongestIn(longest));
+  };
+  // The GPU may have been at work that was not recorded: then the first step waits for it.
+  TimeNs earlier = steps.hosts.front().start;
+  if (steps.steps.tasks_before_first > 0 && !steps.busy.empty())
+    earlier = std::min(earlier, steps.busy.intervals().front().start);
+  recording.Take(IntervalSet::UnionOf({{earlier, in_steps.start}}), "earlier work",
+                 steps.steps.tasks_before_first);
+  take_rest({recording.whole().start, in_steps.start}, "before steps");
+  take_rest(in_steps, "between steps");
+  take_rest({in_steps.end, recording.whole().end}, "after steps");
+  return std::move(recording).Finish(usual);
+}
+
+}  // namespace headroom

@@ -1,0 +1,32 @@
+// Where the time of the whole recording went, in steps and outside of them.
+#pragma once
+
+#include <optional>
+
+#include "analysis/attribution.h"
+#include "analysis/breakdown.h"
+#include "analysis/report.h"
+#include "analysis/steps.h"
+#include "analysis/unmarked_loading.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// From the process's first event to its last. Every moment belongs to one row, so the rows sum to
+/// `wall`: to the first of
+///
+///   autotuning, evaluation (ranges, and steps of that kind);
+///   compilation, garbage collection, checkpoints, memory calls, data wait, while the GPU is idle
+///   (without GPU work: always);
+///   steps, by kind if kinds differ: of those that take 1.5 times the median or longer only the
+///   median, the rest is `first step` or `slow steps`;
+///   earlier work: before the steps, from the first task on, if tasks were launched before the
+///   steps; before the steps, between them, after them.
+///
+/// @param host  around the steps, with `unmarked` in it
+/// @return      none: no step is whole
+std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
+                                  const Attribution& attribution, const StepAnalysis& steps,
+                                  const HostActivity& host, const UnmarkedLoading& unmarked);
+
+}  // namespace headroom
