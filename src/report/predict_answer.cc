@@ -72,12 +72,22 @@ std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& 
   return energy->joules + waiting->joules - alone->joules;
 }
 
+/// Whether the trace names the GPU of its work, rather than telling its size.
+bool IsNamed(const GpuModels& models, const Job& job) {
+  const DeviceSpec* const found = models.devices().Find(job.device()->short_name);
+  const auto names = job.store().devices.name.values();
+  return std::any_of(names.begin(), names.end(), [&](StringId name) {
+    return models.devices().Find(job.store().Text(name)) == found;
+  });
+}
+
 }  // namespace
 
 Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
                                 const std::string& from) {
   if (!from.empty()) {
-    if (job.device() != nullptr &&
+    // Whoever asks knows better than a size does.
+    if (job.device() != nullptr && IsNamed(models, job) &&
         models.devices().Find(from) != models.devices().Find(job.device()->short_name)) {
       return Status::Usage(fmt::format("--from {}: {} was recorded on {}, as it says", from, trace,
                                        job.device()->name));
