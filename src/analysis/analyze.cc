@@ -149,6 +149,17 @@ Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as,
   return verdict;
 }
 
+/// Adds what the machine's samples say to a verdict that they may explain.
+void AddMachineNotes(const std::vector<std::string>& notes, Bottleneck& verdict) {
+  const bool of_gpu =
+      verdict.verdict == Verdict::kGpuCompute || verdict.verdict == Verdict::kGpuMemory;
+  const bool of_host = verdict.verdict == Verdict::kHost || verdict.verdict == Verdict::kInput ||
+                       verdict.verdict == Verdict::kCpuCompute;
+  for (const std::string& note : notes) {
+    if (note.starts_with("GPU ") ? of_gpu : of_host) verdict.evidence.push_back(note);
+  }
+}
+
 /// All of a report that follows from its steps.
 void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& names,
                 const AnalysisOptions& options, AnalyzedTrace& trace) {
@@ -252,6 +263,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
     // that are not understood may be some.
     if (report.gpu_time.empty() && !report.health.cut && !may_hide_gpu_work) {
       report.bottleneck = JudgeHostOnly(evidence);
+      AddMachineNotes(report.machine_notes, report.bottleneck);
       report.findings = FindHostFindings(evidence);
       return;
     }
@@ -260,6 +272,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
       const Causes causes = FindCauses(evidence);
       report.causes = DescribeCauses(causes, report.breakdown->wall);
       report.bottleneck = Judge(evidence, causes);
+      AddMachineNotes(report.machine_notes, report.bottleneck);
       report.findings = FindFindings(evidence, causes);
       return;
     }

@@ -106,10 +106,29 @@ std::string MemoryShort(const MetricRow& row) {
       Contains(row.name, "available") || row.max < kNearLimitPct) {
     return {};
   }
-  // Utilization of the memory's bus says how busy it is, not how full.
-  if (Contains(row.name, "util")) return {};
+  // Utilization of the memory's bus says how busy it is, not how full; pressure is time.
+  if (Contains(row.name, "util") || Contains(row.name, "pressure")) return {};
   return fmt::format("memory of {} ran short: {} came to {}", Of(row), row.name,
                      Amount(row, row.max));
+}
+
+/// Threads that could run while others had the processors.
+std::string NoProcessor(const MetricRow& row) {
+  constexpr double kOften = 10;
+  if (row.name != "process_tree_runqueue_wait_pct" || row.mean < kOften) return {};
+  return fmt::format("the job could run and had no processor for {} of the time, at most {} ({})",
+                     Amount(row, row.mean), Amount(row, row.max), row.name);
+}
+
+/// All tasks of the machine or the container waited at the same time.
+std::string UnderPressure(const MetricRow& row) {
+  constexpr double kOftenForMemory = 5, kOftenForFiles = 20;
+  const bool memory = row.name.ends_with("memory_pressure_full_pct");
+  const bool files = row.name.ends_with("io_pressure_full_pct");
+  if (!(memory && row.mean >= kOftenForMemory) && !(files && row.mean >= kOftenForFiles)) return {};
+  return fmt::format("all tasks waited for {} {} of the time, at most {} ({})",
+                     memory ? "memory (swapping)" : "files", Amount(row, row.mean),
+                     Amount(row, row.max), row.name);
 }
 
 /// An argument of an instant, as text without its quotes; empty: there is none.
@@ -219,7 +238,7 @@ std::vector<MetricRow> MetricTable(const TraceStore& store) {
 std::vector<std::string> ExplainMachine(const TraceStore& store,
                                         const std::vector<MetricRow>& metrics) {
   std::vector<std::string> notes;
-  for (const auto rule : {CpuThrottled, GpuThrottled, MemoryShort}) {
+  for (const auto rule : {CpuThrottled, NoProcessor, UnderPressure, GpuThrottled, MemoryShort}) {
     for (const MetricRow& row : metrics) {
       if (std::string note = rule(row); !note.empty()) notes.push_back(std::move(note));
     }

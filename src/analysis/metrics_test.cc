@@ -138,5 +138,29 @@ TEST(ExplainMachine, Notes) {
   }
 }
 
+TEST(ExplainMachine, IsEvidenceOfWhatItMayExplain) {
+  StoreBuilder b;
+  for (int i = 0; i < 4; ++i) {
+    b.Step(i, kMain, i * 10'000, 10'000);
+    b.Launch("aten::mm", kMain, i * 10'000 + 9'000, kGemm, kStream, i * 10'000 + 9'010, 500);
+  }
+  const auto sample = [&](std::string_view name, std::string_view series, double value) {
+    for (const std::int64_t at : {0, 40'000}) b.Counter(name, series, "%", at, value);
+  };
+  sample("process_tree_runqueue_wait_pct", "", 60);
+  sample("cgroup_cpu_throttled_periods_pct", "", 100);
+  sample("memory_pressure_full_pct", "", 30);
+  sample("io_pressure_full_pct", "", 1);
+  sample("gpu_throttle_sw_power_cap", "GPU 0", 50);
+  const TraceReport report = AnalyzeTrace(b);
+  ASSERT_EQ(report.bottleneck.verdict, Verdict::kHost);
+  std::string evidence;
+  for (const std::string& text : report.bottleneck.evidence) evidence += text + "\n";
+  for (const char* word : {"no processor for 60.0 %", "quota", "waited for memory"})
+    EXPECT_NE(evidence.find(word), std::string::npos) << word << " in " << evidence;
+  for (const char* word : {"waited for files", "GPU 0"})
+    EXPECT_EQ(evidence.find(word), std::string::npos) << word << " in " << evidence;
+}
+
 }  // namespace metrics_test
 }  // namespace headroom
