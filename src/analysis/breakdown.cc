@@ -69,6 +69,55 @@ void TakeClosuresOut(const IntervalSet& passes, std::size_t first,
   pieces.insert(pieces.end(), left.begin(), left.end());
 }
 
+/// By thread of the process: whether it runs operators, and when others do.
+class OperatorTimes {
+ public:
+  OperatorTimes(const TraceStore& store, ProcessId process) {
+    const auto& events = store.host_events;
+    std::vector<Interval> times;
+    for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+      has_operators_.push_back(false);
+      if (process.valid() && store.threads.process[t] != process) continue;
+      const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+      for (std::uint32_t row = range.first; row < range.last; ++row) {
+        if (events.kind[row] != HostEventKind::kOperator) continue;
+        has_operators_[t] = true;
+        times.push_back({events.start[row], store.HostEnd(HostEventId(row))});
+      }
+    }
+    times_ = IntervalSet::UnionOf(std::move(times));
+  }
+
+  bool HasOperators(ThreadId thread) const { return has_operators_[thread.index()]; }
+  const IntervalSet& times() const { return times_; }
+
+ private:
+  std::vector<bool> has_operators_;
+  IntervalSet times_;
+};
+
+/// Of the exchanges of a thread that does nothing else (gloo's), what no operator hides. `pieces`
+/// from `first` on are of that thread.
+void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
+                          std::vector<PhasePiece>& pieces) {
+  const std::size_t rank = *PriorityOf(Phase::kCommunication);
+  std::vector<Interval> exchanges;
+  std::vector<PhasePiece> left;
+  for (std::size_t i = first; i < pieces.size(); ++i) {
+    if (pieces[i].rank == rank) {
+      exchanges.push_back(pieces[i].time);
+    } else {
+      left.push_back(pieces[i]);
+    }
+  }
+  pieces.resize(first);
+  pieces.insert(pieces.end(), left.begin(), left.end());
+  if (operators.empty()) return;  // None were recorded: nobody knows what the loop does meanwhile.
+  const IntervalSet exposed = Subtract(IntervalSet::UnionOf(std::move(exchanges)), operators);
+  for (const Interval& time : exposed.intervals())
+    pieces.push_back({.time = time, .rank = rank, .marked = true});
+}
+
 /// The ranges and operators of the process that have a phase: those that touch `span`, and the
 /// nearest ones outside of it.
 std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& names,
@@ -76,6 +125,7 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
                                         Interval span) {
   std::vector<PhasePiece> pieces;
   std::optional<PhasePiece> before, after;
+  std::optional<OperatorTimes> operators;  // Once an exchange is seen.
   const auto& events = store.host_events;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (process.valid() && store.threads.process[t] != process) continue;
@@ -121,6 +171,13 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
       }
     }
     if (!in_closures.empty()) TakeClosuresOut(in_closures, first_piece, pieces);
+    const bool exchanges = std::any_of(
+        pieces.begin() + static_cast<std::ptrdiff_t>(first_piece), pieces.end(),
+        [](const PhasePiece& p) { return p.rank == *PriorityOf(Phase::kCommunication); });
+    if (!exchanges) continue;
+    if (!operators) operators.emplace(store, process);
+    if (!operators->HasOperators(ThreadId(t)))
+      KeepExposedExchanges(operators->times(), first_piece, pieces);
   }
   if (before) pieces.push_back(*before);
   if (after) pieces.push_back(*after);

@@ -142,6 +142,17 @@ TEST(Breakdown, SeesOnlyWorkOfTheProcess) {
   EXPECT_EQ(split.step.backward, Us(0));
 }
 
+TEST(Breakdown, AnExchangeOfAnotherThreadIsWhatNoOperatorHides) {
+  StoreBuilder b;
+  b.Op("aten::mm", kMain, 0, 40);
+  b.Annotation("DistributedDataParallel.forward", kMain, 0, 90);
+  b.Annotation("gloo:all_reduce", kOtherThread, 10, 70);
+  b.Op("aten::mm", kMain, 80, 20);
+  const StepBreakdown split = Split(b, UsSpan(0, 100));
+  EXPECT_EQ(split.step.communication, Us(40));
+  EXPECT_EQ(split.step.forward, Us(60));
+}
+
 TEST(Breakdown, OfASpanWithoutLengthIsNothing) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 0, 10);

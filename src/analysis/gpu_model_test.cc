@@ -1,6 +1,7 @@
 #include "analysis/gpu_model.h"
 
 #include "analysis/test_trace.h"
+#include "cost/device_spec.h"
 
 namespace headroom {
 namespace gpu_model_test {

@@ -202,6 +202,7 @@ std::string_view TakeSteps(const StepAnalysis& steps, Recording& recording) {
   }
   const std::string_view usual = RowOfKind(steps.steps.list[counted.front().row].kind);
   std::vector<DurationNs> lengths;
+  lengths.reserve(counted.size());
   for (const Step& step : counted) lengths.push_back(step.left);
   std::sort(lengths.begin(), lengths.end());
   const DurationNs median = SortedPercentile(lengths, 50);

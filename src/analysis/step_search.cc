@@ -13,6 +13,7 @@
 #include "analysis/format.h"
 #include "analysis/gpu_time.h"
 #include "analysis/steps/kernel_steps.h"
+#include "analysis/steps/operator_steps.h"
 #include "base/ascii.h"
 
 namespace headroom {
@@ -141,10 +142,10 @@ constexpr std::size_t kFewestMarks = 3;
 constexpr double kEven = 0.05;
 constexpr double kUneven = 0.3;
 
-std::string ConfidenceOf(const std::vector<TimeNs>& marks) {
-  const double unevenness = Unevenness(marks);
-  if (unevenness < kEven && marks.size() >= 5) return "high";
-  return unevenness < kEven * 2 || marks.size() >= 5 ? "medium" : "low";
+/// @param count  of marks
+std::string ConfidenceOf(double unevenness, std::size_t count) {
+  if (unevenness < kEven && count >= 5) return "high";
+  return unevenness < kEven * 2 || count >= 5 ? "medium" : "low";
 }
 
 /// Events that share a process and a name.
@@ -187,7 +188,7 @@ FoundSteps StepsBetween(const TraceStore& store, const Marks::value_type& marks)
   found.source = StepSource::kInferred;
   found.process = marks.first.first;
   found.marker = std::string(store.Text(marks.first.second));
-  found.confidence = ConfidenceOf(marks.second.times);
+  found.confidence = ConfidenceOf(Unevenness(marks.second.times), marks.second.times.size());
   found.reason = fmt::format("{} marks, and the time between them varies by {:.0f} %",
                              FormatCount(std::ssize(marks.second.times)),
                              100 * Unevenness(marks.second.times));
@@ -200,8 +201,22 @@ bool IsRange(HostEventKind kind) {
   return kind == HostEventKind::kAnnotation || kind == HostEventKind::kOperator;
 }
 
-/// The end of each Optimizer.step: once a step by definition. Of several optimizers, the one that
-/// steps least often.
+/// Distances between marks without the longest: the first step compiles, or one holds an
+/// evaluation.
+std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
+  if (marks.size() <= kFewestMarks) return marks;
+  std::size_t longest = 1;
+  for (std::size_t i = 2; i < marks.size(); ++i) {
+    if (marks[i] - marks[i - 1] > marks[longest] - marks[longest - 1]) longest = i;
+  }
+  const DurationNs without = marks[longest] - marks[longest - 1];
+  for (std::size_t i = longest; i < marks.size(); ++i) marks[i] = marks[i] - without;
+  marks.erase(marks.begin() + static_cast<std::ptrdiff_t>(longest));
+  return marks;
+}
+
+/// The end of each Optimizer.step: once a step by definition, however long the steps take. Of
+/// several optimizers, the one that steps least often.
 FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names) {
   const auto& events = store.host_events;
   const Marks marks = CollectMarks(store, MarkAt::kEnd, [&](std::size_t row) {
@@ -209,11 +224,17 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names) {
   });
   const Marks::value_type* rarest = nullptr;
   for (const Marks::value_type& candidate : marks) {
-    if (!IsPeriodic(candidate.second, kUneven)) continue;
+    if (candidate.second.times.size() < 2) continue;
     if (rarest == nullptr || candidate.second.Period() > rarest->second.Period())
       rarest = &candidate;
   }
-  return rarest == nullptr ? FoundSteps() : StepsBetween(store, *rarest);
+  if (rarest == nullptr) return {};
+  FoundSteps found = StepsBetween(store, *rarest);
+  const std::vector<TimeNs>& times = rarest->second.times;
+  found.confidence = times.size() < kFewestMarks
+                         ? "low"
+                         : ConfidenceOf(Unevenness(WithoutLongestDistance(times)), times.size());
+  return found;
 }
 
 /// An annotation that returns evenly. Of several, those that cover most time, and of these the one
@@ -414,6 +435,23 @@ FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
   return found;
 }
 
+/// Operators that repeat in the same order, where there is no GPU work.
+FoundSteps FromOperatorSequence(const TraceStore& store) {
+  const OperatorSteps repeated = FindOperatorSteps(store);
+  FoundSteps found;
+  if (repeated.spans.empty()) return found;
+  found.source = StepSource::kInferred;
+  found.process = repeated.process;
+  found.marker = fmt::format("{} in the same order",
+                             Plural(static_cast<std::int64_t>(repeated.operators), "operator"));
+  found.confidence = "medium";
+  found.reason = fmt::format("{} identical repetitions, and nothing else; nothing marks them",
+                             FormatCount(std::ssize(repeated.spans)));
+  for (std::size_t i = 0; i < repeated.spans.size(); ++i)
+    found.steps.push_back({static_cast<std::int64_t>(i), repeated.spans[i]});
+  return found;
+}
+
 Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker) {
   const Marks by_name = CollectMarks(store, MarkAt::kStart, [&](std::size_t row) {
     return store.host_events.kind[row] != HostEventKind::kGpuAnnotation &&
@@ -468,6 +506,7 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   if (found.steps.empty()) found = FromOptimizer(store, names);
   if (found.steps.empty()) found = FromRepeatedAnnotation(store);
   if (found.steps.empty()) found = FromKernelSequence(store, names);
+  if (found.steps.empty()) found = FromOperatorSequence(store);
   return found;
 }
 

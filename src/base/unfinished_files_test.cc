@@ -80,6 +80,7 @@ TEST_F(UnfinishedFileTest, WhatIsIgnoredStaysIgnored) {
 
 TEST_F(UnfinishedFileTest, ManyMoreThanAreHeldAreNoError) {
   std::vector<UnfinishedFile> files;
+  files.reserve(5000);
   for (int i = 0; i < 5000; ++i) files.emplace_back(folder_ / std::to_string(i));
   files.clear();
   const UnfinishedFile again(folder_ / "again");
