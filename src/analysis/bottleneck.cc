@@ -431,14 +431,21 @@ bool ComputesOnCpu(const Evidence& evidence) {
   constexpr std::string_view kOfGpus[] = {"cudnn", "miopen", "cuda", "flash", "triton"};
   const auto& events = evidence.store.host_events;
   std::set<StringId> operators;
+  bool any = false;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (events.kind[row] == HostEventKind::kOperator) operators.insert(events.name[row]);
+    // Of libraries ("aten::cudnn_convolution"): compilers name what they might do.
+    const std::string_view name = evidence.store.Text(events.name[row]);
+    const bool of_library =
+        name.find("::") != std::string_view::npos || name.starts_with("triton_");
+    if (events.kind[row] != HostEventKind::kOperator) continue;
+    any = true;
+    if (of_library) operators.insert(events.name[row]);
   }
-  return !operators.empty() && std::none_of(operators.begin(), operators.end(), [&](StringId name) {
-    return std::any_of(std::begin(kOfGpus), std::end(kOfGpus), [&](std::string_view word) {
-      return evidence.store.Text(name).find(word) != std::string_view::npos;
-    });
-  });
+  return any && std::none_of(operators.begin(), operators.end(), [&](StringId name) {
+           return std::any_of(std::begin(kOfGpus), std::end(kOfGpus), [&](std::string_view word) {
+             return evidence.store.Text(name).find(word) != std::string_view::npos;
+           });
+         });
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ std::optional<std::size_t> PriorityOf(Phase phase) {
 struct PhasePiece {
   Interval time;
   std::size_t rank;
-  bool marked = false;  ///< By a range that somebody drew: it says itself how far it reaches.
+  bool marked = false;       ///< By a range that somebody drew: it says itself how far it reaches.
+  bool is_exchange = false;  ///< Of a library (gloo), on whatever thread of its.
 };
 
 /// Takes the passes that an optimizer runs inside of its update out of it. `pieces` from `first` on
@@ -104,7 +105,7 @@ void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
   std::vector<Interval> exchanges;
   std::vector<PhasePiece> left;
   for (std::size_t i = first; i < pieces.size(); ++i) {
-    if (pieces[i].rank == rank) {
+    if (pieces[i].is_exchange) {
       exchanges.push_back(pieces[i].time);
     } else {
       left.push_back(pieces[i]);
@@ -151,7 +152,9 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
           !is_pass || !names.Roles(events.name[row]).Has(HostRole::kFrameworkRange);
       const PhasePiece piece = {{events.start[row], store.HostEnd(HostEventId(row))},
                                 *rank,
-                                kind == HostEventKind::kAnnotation && is_whole};
+                                kind == HostEventKind::kAnnotation && is_whole,
+                                phase == Phase::kCommunication &&
+                                    names.Roles(events.name[row]).Has(HostRole::kFrameworkRange)};
       if (piece.time.start >= span.end) {
         if (!after || piece.time.start < after->time.start ||
             (piece.time.start == after->time.start && piece.rank < after->rank)) {
@@ -171,9 +174,9 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
       }
     }
     if (!in_closures.empty()) TakeClosuresOut(in_closures, first_piece, pieces);
-    const bool exchanges = std::any_of(
-        pieces.begin() + static_cast<std::ptrdiff_t>(first_piece), pieces.end(),
-        [](const PhasePiece& p) { return p.rank == *PriorityOf(Phase::kCommunication); });
+    const bool exchanges =
+        std::any_of(pieces.begin() + static_cast<std::ptrdiff_t>(first_piece), pieces.end(),
+                    [](const PhasePiece& piece) { return piece.is_exchange; });
     if (!exchanges) continue;
     if (!operators) operators.emplace(store, process);
     if (!operators->HasOperators(ThreadId(t)))

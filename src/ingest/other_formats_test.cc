@@ -19,11 +19,12 @@ TEST(OtherFormats, AreToldByTheirFirstBytes) {
       {"\"Index\",\"KernelName\",\"gpu-id\"", "a table of rocprof"},
       {"Index,KernelName,gpu-id,queue-id", "a table of rocprof"},
       {"\"Kind\",\"Agent_Id\",\"Queue_Id\"", "a table of rocprof"},
+      {"{\n  \"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1", "an execution trace of PyTorch"},
       {"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"},
   };
   for (const auto& c : kCases) EXPECT_TRUE(OtherFormatOf(c.head).starts_with(c.what)) << c.head;
-  for (const std::string_view head :
-       {"\n\x10", "SQLite format 3 is what", "{", "version 2 of https://git-lfs", "<"}) {
+  for (const std::string_view head : {"\n\x10", "SQLite format 3 is what", "{", "{\"schema\": 1}",
+                                      "version 2 of https://git-lfs", "<"}) {
     EXPECT_EQ(OtherFormatOf(head), "") << head;
   }
 }
