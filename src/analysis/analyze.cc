@@ -156,6 +156,7 @@ void AddMachineNotes(const std::vector<std::string>& notes, Bottleneck& verdict)
   const bool of_host = verdict.verdict == Verdict::kHost || verdict.verdict == Verdict::kInput ||
                        verdict.verdict == Verdict::kCpuCompute;
   for (const std::string& note : notes) {
+    if (note.starts_with("others used")) continue;  // It names their programs.
     if (note.starts_with("GPU ") ? of_gpu : of_host) verdict.evidence.push_back(note);
   }
 }
