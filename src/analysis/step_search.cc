@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -215,20 +216,39 @@ std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
   return marks;
 }
 
-/// The end of each Optimizer.step: once a step by definition, however long the steps take. Of
-/// several optimizers, the one that steps least often.
-FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names) {
+/// Of marks that come in groups, the last of each; of others, all. Empty: their distances are
+/// uneven, whatever the groups (without the longest).
+std::vector<TimeNs> LastOfGroups(const std::vector<TimeNs>& marks) {
+  constexpr std::size_t kMostOptimizers = 8;
+  for (std::size_t group = 1; group <= kMostOptimizers && marks.size() >= kFewestMarks * group;
+       ++group) {
+    std::vector<TimeNs> last;
+    for (std::size_t i = group - 1; i < marks.size(); i += group) last.push_back(marks[i]);
+    if (Unevenness(WithoutLongestDistance(last)) <= (group == 1 ? kUneven : 2 * kEven)) return last;
+  }
+  return {};
+}
+
+/// The end of each Optimizer.step: once a step by definition. Of several optimizers, the one that
+/// steps least often; of several of one name (of two networks, of each layer), the last.
+///
+/// @param regular  leaves out those that come unevenly; else two marks are enough
+FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular) {
   const auto& events = store.host_events;
   const Marks marks = CollectMarks(store, MarkAt::kEnd, [&](std::size_t row) {
     return IsRange(events.kind[row]) && names.Roles(events.name[row]).Has(HostRole::kOptimizerStep);
   });
-  const Marks::value_type* rarest = nullptr;
-  for (const Marks::value_type& candidate : marks) {
-    if (candidate.second.times.size() < 2) continue;
-    if (rarest == nullptr || candidate.second.Period() > rarest->second.Period())
-      rarest = &candidate;
+  std::optional<Marks::value_type> rarest;
+  for (const auto& [key, series] : marks) {
+    MarkSeries ends = series;
+    if (std::vector<TimeNs> last = LastOfGroups(series.times); !last.empty()) {
+      ends.times = std::move(last);
+    } else if (regular || series.times.size() < 2) {
+      continue;
+    }
+    if (!rarest || ends.Period() > rarest->second.Period()) rarest.emplace(key, std::move(ends));
   }
-  if (rarest == nullptr) return {};
+  if (!rarest) return {};
   FoundSteps found = StepsBetween(store, *rarest);
   const std::vector<TimeNs>& times = rarest->second.times;
   found.confidence = times.size() < kFewestMarks
@@ -503,9 +523,13 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   FoundSteps found = FromAnnotations(store, names);
   if (found.steps.empty()) found = FromIterationMarks(store, names);
   if (found.steps.empty()) found = FromProgramRuns(store);
-  if (found.steps.empty()) found = FromOptimizer(store, names);
+  if (found.steps.empty()) found = FromOptimizer(store, names, /*regular=*/true);
+  // On the CPU, nothing but the optimizer is surer than an uneven optimizer.
+  const bool has_gpu = store.gpu_tasks.rows() > 0;
+  if (found.steps.empty() && !has_gpu) found = FromOptimizer(store, names, /*regular=*/false);
   if (found.steps.empty()) found = FromRepeatedAnnotation(store);
   if (found.steps.empty()) found = FromKernelSequence(store, names);
+  if (found.steps.empty()) found = FromOptimizer(store, names, /*regular=*/false);
   if (found.steps.empty()) found = FromOperatorSequence(store);
   return found;
 }

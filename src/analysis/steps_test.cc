@@ -334,6 +334,42 @@ TEST(InferredSteps, AreFoundWhereAnnotationsAreWrittenAsOperators) {
   EXPECT_EQ(WallsUs(StepsOf(b)).size(), 5u);
 }
 
+TEST(InferredSteps, MayHoldAStepThatTakesFarLonger) {
+  for (const int slow : {0, 3}) {
+    StoreBuilder b;
+    std::int64_t at = 0;
+    for (int i = 0; i < 6; ++i) {
+      at += i == slow ? 5000 : 100;
+      b.Annotation("Optimizer.step#AdamW.step", kMain, at, 20);
+    }
+    EXPECT_EQ(StepsOf(b).steps.list.size(), 5u) << slow;
+  }
+}
+
+TEST(InferredSteps, EndWithTheLastOfSeveralUpdates) {
+  // Two networks with optimizers of one name.
+  StoreBuilder b;
+  for (int i = 0; i < 5; ++i) {
+    b.Annotation("Optimizer.step#Adam.step", kMain, i * 1000 + 200, 20);
+    b.Annotation("Optimizer.step#Adam.step", kMain, i * 1000 + 900, 20);
+  }
+  const StepAnalysis found = StepsOf(b);
+  ASSERT_EQ(found.steps.list.size(), 4u);
+  EXPECT_EQ(found.hosts[0].start, AtUs(920));
+  EXPECT_EQ(found.hosts[0].length(), Us(1000));
+}
+
+TEST(InferredSteps, OfUnevenUpdatesAreForJobsWithoutAGpu) {
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) b.Annotation("work", kMain, i * 600, 550);
+  for (const std::int64_t at : {0, 100, 900, 1000, 2900, 3000})
+    b.Annotation("Optimizer.step#AdamW.step", kOtherThread, at, 20);
+  EXPECT_EQ(StepsOf(b).steps.marker, "Optimizer.step#AdamW.step");
+  EXPECT_EQ(StepsOf(b).steps.list.size(), 5u);
+  b.Launch("aten::mm", kMain, 2, kGemm, kStream, 3, 10);
+  EXPECT_EQ(StepsOf(b).steps.marker, "work");
+}
+
 TEST(InferredSteps, FollowTheOptimizerThatStepsLeastOften) {
   StoreBuilder b;
   for (int i = 0; i < 15; ++i) b.Annotation("Optimizer.step#Adam.step", kMain, i * 20, 5);

@@ -44,6 +44,24 @@ export interface HealthIssue {
   voids: string[];
 }
 
+/** The whole steps of a kind. */
+export interface StepKind {
+  kind: string | null;
+  count: number;
+  share_pct: number;
+  mean_ms: number;
+  tokens: number | null;
+  tokens_per_s: number | null;
+}
+
+export interface RunPart {
+  name: string;
+  time_ms: number;
+  share_pct: number;
+  count: number;
+  longest: string | null;
+}
+
 export interface Report extends ReportTables {
   schema: string;
   inputs: {
@@ -60,7 +78,11 @@ export interface Report extends ReportTables {
     max_ms: number | null;
     step_time_ms: number | null;
     corrected_step_ms: { low: number; mid: number; high: number } | null;
+    /** The main one first; empty or missing: the kinds do not differ. */
+    kinds?: StepKind[];
   };
+  /** Where the time of the recording went; the main kind of steps first. */
+  run?: { wall_ms: number; parts: RunPart[] } | null;
   /** Of a recording without steps: what the breakdown is of. */
   stretch?: { wall_ms: number } | null;
   step_breakdown: StepBreakdown | null;

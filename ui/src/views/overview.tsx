@@ -2,6 +2,7 @@ import { embeddedAnswers } from "../api/embedded";
 import type { Finding, Report, Scenario } from "../api/types";
 import { Bar } from "../components/bar";
 import { ChangeSince } from "../components/change_since";
+import { Kinds, Recording } from "../components/recording";
 import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
 import { partsOf } from "../model/breakdown";
 import { eventsOf, type FindingEvents } from "../model/finding_events";
@@ -128,6 +129,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
           </p>
         )}
         <ChangeSince report={report} />
+        <Kinds report={report} />
         {breakdown === null ? (
           <p class="dim">The step cannot be split: record CPU and GPU activity of whole steps.</p>
         ) : (
@@ -157,6 +159,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
           </table>
         )}
       </section>
+      <Recording report={report} />
       <section aria-labelledby="findings">
         <h2 id="findings">What to do</h2>
         {report.findings.length === 0 ? (

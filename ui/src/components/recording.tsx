@@ -1,0 +1,65 @@
+import type { Report } from "../api/types";
+import { formatCount, formatMs, formatPercent } from "../format";
+import { Bar } from "./bar";
+
+/** Below this share of the recording, what is no step is not worth a table. */
+const WORTH_A_TABLE_PCT = 1;
+
+/** The steps by kind, if kinds differ or their tokens are known. */
+export function Kinds({ report }: { report: Report }) {
+  const kinds = report.steps.kinds ?? [];
+  if (kinds.length === 0) return null;
+  return (
+    <table class="step-parts">
+      <caption class="dim">
+        The steps by kind.{kinds.length > 1 && ` Figures of the steps are of the kind "${kinds[0]?.kind}" alone.`}
+      </caption>
+      <tbody>
+        {kinds.map((row) => (
+          <tr key={row.kind}>
+            <th scope="row">{row.kind ?? "unknown"}</th>
+            <td class="number">{formatCount(row.count)}</td>
+            <td class="number">{formatPercent(row.share_pct)}</td>
+            <td class="number">{formatMs(row.mean_ms)}</td>
+            <td class="wide">
+              {row.tokens_per_s !== null && `${formatCount(Math.round(row.tokens_per_s))} tokens a second`}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Where the time of the recording went. */
+export function Recording({ report }: { report: Report }) {
+  const run = report.run;
+  const usual = run?.parts[0];
+  if (!run || !usual || 100 - usual.share_pct < WORTH_A_TABLE_PCT) return null;
+  return (
+    <section aria-labelledby="recording" class="card">
+      <h2 id="recording">{formatMs(run.wall_ms)} recorded</h2>
+      <table class="step-parts">
+        <caption class="dim">Where the time of the recording went: each moment belongs to one row.</caption>
+        <tbody>
+          {run.parts.map((part) => (
+            <tr key={part.name}>
+              <th scope="row" title={part.longest ?? undefined}>
+                {part.name}
+              </th>
+              <td class="number">{formatMs(part.time_ms)}</td>
+              <td class="number">{formatPercent(part.share_pct)}</td>
+              <td class="wide">
+                <Bar
+                  share={part.share_pct / 100}
+                  busy={part.share_pct / 100}
+                  label={`${part.name}: ${formatMs(part.time_ms)} of the recording`}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
