@@ -23,6 +23,8 @@ const MarkCase kMarkCases[] = {
     {"execute_context_2_generation_0", StepKind::kPrefill, std::nullopt},
     {"execute_context_0(0)_generation_0(0)", StepKind::kUnknown, std::nullopt},
     {"execute_context_99999999999999999999_generation_1", StepKind::kUnknown, std::nullopt},
+    {"execute_context_1(9223372036854775807)_generation_1(9223372036854775807)", StepKind::kMixed,
+     std::nullopt},
     {"step[DECODE bs=32]", StepKind::kDecode, 32},
     {"step[EXTEND bs=2 toks=1024]", StepKind::kPrefill, 1024},
     {"eval_step 12", StepKind::kEvaluation, std::nullopt},
