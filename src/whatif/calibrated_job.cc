@@ -63,9 +63,11 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   if (count == rows.size()) return chosen;
   chosen.window = whole;
   chosen.note = fmt::format(
-      "{} of {} steps are left out, as not all of their GPU work was recorded, they take far "
-      "longer "
-      "than the others, or the loop pauses before them; forecasts are of {}",
+      "{} of {} steps are left out: not all of their GPU work was recorded, they are of another "
+      "kind "
+      "or take far longer than the others, or such a step or a pause lies between; forecasts are "
+      "of "
+      "{}",
       rows.size() - count, rows.size(),
       count == 1
           ? fmt::format("step {}", rows[whole->first].index)
