@@ -224,7 +224,12 @@ std::vector<TimeNs> LastOfGroups(const std::vector<TimeNs>& marks) {
        ++group) {
     std::vector<TimeNs> last;
     for (std::size_t i = group - 1; i < marks.size(); i += group) last.push_back(marks[i]);
-    if (Unevenness(WithoutLongestDistance(last)) <= (group == 1 ? kUneven : 2 * kEven)) return last;
+    const double unevenness = Unevenness(WithoutLongestDistance(last));
+    // Few groups may come evenly by chance.
+    constexpr std::size_t kFewestGroups = 5;
+    if (group == 1 ? unevenness <= kUneven
+                   : unevenness <= 2 * kEven && last.size() >= kFewestGroups)
+      return last;
   }
   return {};
 }

@@ -46,7 +46,6 @@ class Loop {
       : store_(store),
         names_(names),
         attribution_(attribution),
-        thread_(thread),
         range_(store.HostEventsOf(thread)) {
     const auto& events = store.host_events;
     for (std::uint32_t row = range_.first; row < range_.last; ++row) {
@@ -180,7 +179,6 @@ class Loop {
   const TraceStore& store_;
   NameFacts& names_;
   const Attribution& attribution_;
-  ThreadId thread_;
   TraceStore::RowRange range_;
   IntervalSet updates_;
 };
