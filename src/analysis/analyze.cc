@@ -1,5 +1,4 @@
 #include "analysis/analyze.h"
-#include "analysis/run_time.h"
 
 #include <fmt/format.h>
 
@@ -23,6 +22,7 @@
 #include "analysis/metrics.h"
 #include "analysis/regions.h"
 #include "analysis/remedies.h"
+#include "analysis/run_time.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
 #include "analysis/tables.h"
@@ -58,7 +58,7 @@ TimeNs EarliestEvent(const TraceStore& store) {
   return first.ns() == INT64_MAX ? TimeNs(0) : first;
 }
 
-/// The step whose length is the median: the first such that lost no tasks.
+/// The step whose length is the median: the first such that counts.
 std::optional<std::size_t> MedianStep(const Steps& steps) {
   for (std::size_t i = 0; i < steps.list.size(); ++i) {
     if (steps.list[i].Counts() && steps.list[i].wall == steps.p50) return i;
@@ -90,7 +90,7 @@ std::vector<CauseRow> DescribeCauses(const CauseTimes& causes, DurationNs wall) 
   return rows;
 }
 
-/// Returns the whole steps, in order, without those that overlap an earlier one.
+/// Returns the steps that count, in order, without those that overlap an earlier one.
 std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
   std::vector<std::size_t> rows;
   TimeNs covered(INT64_MIN);
@@ -149,15 +149,17 @@ Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as,
   return verdict;
 }
 
-/// Adds what the machine's samples say to a verdict that they may explain.
-void AddMachineNotes(const std::vector<std::string>& notes, Bottleneck& verdict) {
+/// Adds what the machine's samples say to a verdict that they may explain. Not who else used the
+/// machine: that names programs.
+void AddMachineNotes(const std::vector<MachineNote>& notes, Bottleneck& verdict) {
   const bool of_gpu =
       verdict.verdict == Verdict::kGpuCompute || verdict.verdict == Verdict::kGpuMemory;
   const bool of_host = verdict.verdict == Verdict::kHost || verdict.verdict == Verdict::kInput ||
                        verdict.verdict == Verdict::kCpuCompute;
-  for (const std::string& note : notes) {
-    if (note.starts_with("others used")) continue;  // It names their programs.
-    if (note.starts_with("GPU ") ? of_gpu : of_host) verdict.evidence.push_back(note);
+  for (const MachineNote& note : notes) {
+    if ((note.about == MachineNote::About::kGpu && of_gpu) ||
+        (note.about == MachineNote::About::kHost && of_host))
+      verdict.evidence.push_back(note.text);
   }
 }
 

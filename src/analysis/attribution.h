@@ -62,8 +62,8 @@ class Attribution {
   /// Whether the thread belongs to the autograd engine: it runs backward operators and no training
   /// loop.
   bool IsAutogradThread(ThreadId thread) const { return autograd_threads_[thread.index()]; }
-  /// Whether the thread fetches batches ahead for the loop (analysis/feeders.h): what it does has
-  /// no phase.
+  /// Whether the thread fetches batches ahead for the loop (analysis/feeders.h). Its events have no
+  /// phase.
   bool IsFeeder(ThreadId thread) const { return feeders_[thread.index()]; }
 
  private:

@@ -115,12 +115,19 @@ std::string Holds(DurationNs time, const StepBreakdown& breakdown, std::string_v
 
 }  // namespace
 
+std::optional<double> TurningPoint(const DeviceSpec& device) {
+  constexpr double kGigaInTera = 1000;
+  const std::optional<double> peak =
+      device.bf16_tensor_tflops ? device.bf16_tensor_tflops : device.fp16_tensor_tflops;
+  if (!peak || !device.memory_bandwidth_gbs) return std::nullopt;
+  return *peak * kGigaInTera / *device.memory_bandwidth_gbs;
+}
+
 std::string UnmarkedText(const Evidence& evidence) {
   const HostEventId longest = evidence.unmarked.longest;
   return fmt::format(
-      "no range marks a loader: it is the time between the optimizer and the next pass, where "
-      "loops "
-      "get their batch{}",
+      "no range marks a loader: this is the time between the optimizer and the next pass, where "
+      "loops get their batch{}",
       longest.valid()
           ? fmt::format(" (mostly {})",
                         evidence.store.Text(evidence.store.host_events.name[longest.index()]))
@@ -199,20 +206,21 @@ void ChooseGpuBound(double arithmetic, double memory, Bottleneck& verdict) {
   verdict.confidence = more < kLeadFactor * less ? "low" : more >= kMostPct ? "high" : "medium";
 }
 
-/// Whether a language model's iterations multiply so few rows, one for each token, that reading the
-/// weights takes longer than the arithmetic: a product of n rows does n FLOP for each byte of
-/// weights in 2 bytes (1 byte: twice the FLOP, at twice the peak), whatever its other sizes.
+/// Matrix products of an iteration of a language model. They have a row for each token.
 struct FewRows {
-  double rows = 0, turning_point = 0;  ///< In FLOP for each byte.
+  double rows = 0;
+  double turning_point = 0;  ///< FLOP per byte of weights, below which memory is the limit.
 };
+/// Returns the rows if there are so few that reading the weights takes longer than the arithmetic.
+/// A product of n rows does n FLOP per byte of 16-bit weights, whatever its other sizes. 8-bit
+/// weights double the FLOP per byte, and the peak.
 std::optional<FewRows> FindFewRows(const Evidence& evidence) {
-  constexpr double kLeastTurningPoint = 100;  // Of all GPUs with matrix units in the catalogue.
   const std::vector<StepKindRow>& kinds = evidence.report.steps.kinds;
   if (kinds.empty() || !kinds.front().tokens) return std::nullopt;
-  FewRows few = {.rows = *kinds.front().tokens, .turning_point = kLeastTurningPoint};
-  const DeviceSpec* const device = evidence.device;
-  if (device != nullptr && device->bf16_tensor_tflops && device->memory_bandwidth_gbs)
-    few.turning_point = *device->bf16_tensor_tflops * 1000 / *device->memory_bandwidth_gbs;
+  const std::optional<double> known =
+      evidence.device != nullptr ? TurningPoint(*evidence.device) : std::nullopt;
+  const FewRows few = {.rows = *kinds.front().tokens,
+                       .turning_point = known.value_or(kLeastTurningPoint)};
   return few.rows < few.turning_point ? std::optional(few) : std::nullopt;
 }
 
@@ -431,21 +439,17 @@ bool ComputesOnCpu(const Evidence& evidence) {
   constexpr std::string_view kOfGpus[] = {"cudnn", "miopen", "cuda", "flash", "triton"};
   const auto& events = evidence.store.host_events;
   std::set<StringId> operators;
-  bool any = false;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    // Of libraries ("aten::cudnn_convolution"): compilers name what they might do.
-    const std::string_view name = evidence.store.Text(events.name[row]);
-    const bool of_library =
-        name.find("::") != std::string_view::npos || name.starts_with("triton_");
-    if (events.kind[row] != HostEventKind::kOperator) continue;
-    any = true;
-    if (of_library) operators.insert(events.name[row]);
+    if (events.kind[row] == HostEventKind::kOperator) operators.insert(events.name[row]);
   }
-  return any && std::none_of(operators.begin(), operators.end(), [&](StringId name) {
-           return std::any_of(std::begin(kOfGpus), std::end(kOfGpus), [&](std::string_view word) {
-             return evidence.store.Text(name).find(word) != std::string_view::npos;
-           });
-         });
+  return !operators.empty() && std::none_of(operators.begin(), operators.end(), [&](StringId id) {
+    const std::string_view name = evidence.store.Text(id);
+    // A compiler names what it might do: "pass.move_constructors_to_cuda".
+    if (name.find("::") == std::string_view::npos && !name.starts_with("triton_")) return false;
+    return std::any_of(std::begin(kOfGpus), std::end(kOfGpus), [&](std::string_view word) {
+      return name.find(word) != std::string_view::npos;
+    });
+  });
 }
 
 }  // namespace
@@ -474,6 +478,8 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
     verdict.evidence = {Holds(first.time, breakdown, first.meaning),
                         "no GPU work was recorded: this is the host's clock, and a GPU that works "
                         "meanwhile would hide some of it"};
+    if (first.verdict == Verdict::kInput && !evidence.unmarked.empty())
+      verdict.evidence.push_back(UnmarkedText(evidence));
     return verdict;
   }
   const DurationNs computes = step.forward + step.backward + step.optimizer;

@@ -48,6 +48,12 @@ struct Evidence {
   }
 };
 
+/// FLOP per byte below which memory limits 16-bit matrix products: peak over bandwidth. None: not
+/// known.
+std::optional<double> TurningPoint(const DeviceSpec& device);
+/// The same where the GPU is not known: that of no shipped GPU with matrix units is lower.
+inline constexpr double kLeastTurningPoint = 66;
+
 /// What tells a loader that marks nothing.
 std::string UnmarkedText(const Evidence& evidence);
 

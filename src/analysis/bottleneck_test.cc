@@ -255,6 +255,14 @@ TEST(Bottleneck, OfWorkThatWaitedForWhatWasNotRecordedBeginsWithIt) {
   EXPECT_EQ(report.bottleneck.verdict, Verdict::kGpuMemory) << "one token reads all weights";
 }
 
+TEST(Bottleneck, NoShippedGpuTurnsEarlierThanAnUnknownOne) {
+  for (const DeviceSpec& device : TestKnowledge().devices().devices()) {
+    if (const std::optional<double> point = TurningPoint(device)) {
+      EXPECT_GE(*point, kLeastTurningPoint) << device.name;
+    }
+  }
+}
+
 TEST(Bottleneck, AbstainsAndSaysWhy) {
   StoreBuilder no_gpu;
   no_gpu.Step(0, kMain, 0, 100);

@@ -43,7 +43,7 @@ struct PhasePiece {
   Interval time;
   std::size_t rank;
   bool marked = false;       ///< By a range that somebody drew: it says itself how far it reaches.
-  bool is_exchange = false;  ///< Of a library (gloo), on whatever thread of its.
+  bool is_exchange = false;  ///< By the range of a communication library (gloo).
 };
 
 /// Takes the passes that an optimizer runs inside of its update out of it. `pieces` from `first` on
@@ -70,7 +70,7 @@ void TakeClosuresOut(const IntervalSet& passes, std::size_t first,
   pieces.insert(pieces.end(), left.begin(), left.end());
 }
 
-/// By thread of the process: whether it runs operators, and when others do.
+/// Which threads of a process run operators, and when any of them does.
 class OperatorTimes {
  public:
   OperatorTimes(const TraceStore& store, ProcessId process) {
@@ -97,8 +97,8 @@ class OperatorTimes {
   IntervalSet times_;
 };
 
-/// Of the exchanges of a thread that does nothing else (gloo's), what no operator hides. `pieces`
-/// from `first` on are of that thread.
+/// Keeps of a thread's exchanges what no operator hides. `pieces` from `first` on are of a thread
+/// that runs no operators itself (gloo's).
 void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
                           std::vector<PhasePiece>& pieces) {
   const std::size_t rank = *PriorityOf(Phase::kCommunication);
@@ -113,7 +113,7 @@ void KeepExposedExchanges(const IntervalSet& operators, std::size_t first,
   }
   pieces.resize(first);
   pieces.insert(pieces.end(), left.begin(), left.end());
-  if (operators.empty()) return;  // None were recorded: nobody knows what the loop does meanwhile.
+  if (operators.empty()) return;  // Without operators, what the loop does meanwhile is not known.
   const IntervalSet exposed = Subtract(IntervalSet::UnionOf(std::move(exchanges)), operators);
   for (const Interval& time : exposed.intervals())
     pieces.push_back({.time = time, .rank = rank, .marked = true});

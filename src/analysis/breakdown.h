@@ -22,7 +22,7 @@ struct HostActivity {
   IntervalSet data_wait, callback, host_to_device, communication, optimizer, backward, forward;
 };
 
-/// Makes this time of no range a wait for data.
+/// Moves this time to data_wait.
 void AddUnmarkedLoading(const IntervalSet& time, HostActivity& host);
 
 /// The activity during `span`; it may reach beyond. `process` none: all processes.

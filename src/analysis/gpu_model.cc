@@ -16,7 +16,7 @@ bool IsDescribed(const DeviceInfo& gpu) {
   return !gpu.name.empty() || gpu.memory_bytes || gpu.sms || !gpu.compute_capability.empty();
 }
 
-/// Whether both are described alike.
+/// Whether the descriptions of both are the same.
 bool AreAlike(const DeviceInfo& a, const DeviceInfo& b) {
   return a.name == b.name && a.memory_bytes == b.memory_bytes && a.sms == b.sms &&
          a.compute_capability == b.compute_capability;
@@ -36,7 +36,8 @@ DeviceInfo GpuAt(const TraceStore& store, DeviceId device) {
   return gpu;
 }
 
-/// All devices of the store by row; those that are not described as their like are.
+/// All devices of the store by row. One without a description gets that of the others if these
+/// agree.
 std::vector<DeviceInfo> AllGpus(const TraceStore& store) {
   std::vector<DeviceInfo> gpus;
   std::optional<DeviceInfo> like;
@@ -64,10 +65,14 @@ std::vector<bool> WithWork(const TraceStore& store) {
   return worked;
 }
 
-const DeviceSpec* SpecOf(const DeviceInfo& gpu, const DeviceCatalog& catalog) {
+bool IsNamed(const DeviceInfo& gpu) {
   // What HIP calls a GPU whose product name its driver does not know.
   constexpr std::string_view kUnknownOfAmd = "AMD Radeon Graphics";
-  if (!gpu.name.empty() && gpu.name != kUnknownOfAmd) return catalog.Find(gpu.name);
+  return !gpu.name.empty() && gpu.name != kUnknownOfAmd;
+}
+
+const DeviceSpec* SpecOf(const DeviceInfo& gpu, const DeviceCatalog& catalog) {
+  if (IsNamed(gpu)) return catalog.Find(gpu.name);
   if (!gpu.sms || !gpu.memory_bytes) return nullptr;
   return catalog.FindBySize(*gpu.sms, *gpu.memory_bytes, gpu.compute_capability);
 }
@@ -81,6 +86,7 @@ std::vector<DeviceInfo> DescribeGpus(const TraceStore& store, const DeviceCatalo
     const DeviceSpec* const spec = SpecOf(gpu, catalog);
     if (spec != nullptr) {
       gpu.model = spec->name;
+      gpu.told_by_size = !IsNamed(gpu);
       gpu.vendor = spec->vendor;
       if (gpu.vendor == "AMD") gpu.architecture = spec->compute_capability;
     } else if (gpu.name.find("AMD") != std::string::npos) {

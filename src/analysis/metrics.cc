@@ -235,15 +235,18 @@ std::vector<MetricRow> MetricTable(const TraceStore& store) {
   return rows;
 }
 
-std::vector<std::string> ExplainMachine(const TraceStore& store,
+std::vector<MachineNote> ExplainMachine(const TraceStore& store,
                                         const std::vector<MetricRow>& metrics) {
-  std::vector<std::string> notes;
+  using About = MachineNote::About;
+  std::vector<MachineNote> notes;
   for (const auto rule : {CpuThrottled, NoProcessor, UnderPressure, GpuThrottled, MemoryShort}) {
     for (const MetricRow& row : metrics) {
-      if (std::string note = rule(row); !note.empty()) notes.push_back(std::move(note));
+      if (std::string note = rule(row); !note.empty())
+        notes.push_back({row.gpu ? About::kGpu : About::kHost, std::move(note)});
     }
   }
-  for (std::string& note : ForeignUsers(store)) notes.push_back(std::move(note));
+  for (std::string& note : ForeignUsers(store))
+    notes.push_back({About::kOtherUsers, std::move(note)});
   return notes;
 }
 

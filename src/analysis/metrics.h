@@ -17,8 +17,8 @@ std::vector<MetricRow> MetricTable(const TraceStore& store);
 
 /// What the metrics, and points of category `headroom`, say about why a job was slow: a CPU quota
 /// that throttled it, no processor or memory for it, a GPU that was slowed down, memory that ran
-/// short, others on the machine. One sentence each; empty where nothing was unusual.
-std::vector<std::string> ExplainMachine(const TraceStore& store,
+/// short, others on the machine. Empty if nothing was unusual.
+std::vector<MachineNote> ExplainMachine(const TraceStore& store,
                                         const std::vector<MetricRow>& metrics);
 
 }  // namespace headroom

@@ -130,10 +130,10 @@ TEST(ExplainMachine, Notes) {
     StoreBuilder b;
     c.draw(b);
     const std::unique_ptr<TraceStore> store = b.Build();
-    const std::vector<std::string> notes = ExplainMachine(*store, MetricTable(*store));
+    const std::vector<MachineNote> notes = ExplainMachine(*store, MetricTable(*store));
     ASSERT_EQ(notes.size(), *c.note == '\0' ? 0u : 1u);
     if (!notes.empty()) {
-      EXPECT_NE(notes[0].find(c.note), std::string::npos) << notes[0];
+      EXPECT_NE(notes[0].text.find(c.note), std::string::npos) << notes[0].text;
     }
   }
 }

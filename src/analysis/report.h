@@ -23,9 +23,10 @@ struct DeviceInfo {
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> sms;
   std::string compute_capability;  ///< "9.0"; empty: not recorded.
-  std::string model;         ///< Full name in the catalogue, by name or size; empty: not known.
-  std::string vendor;        ///< "NVIDIA" or "AMD"; empty: not known.
-  std::string architecture;  ///< Of AMD, "gfx942"; empty: not known.
+  std::string model;          ///< Full name in the catalogue, by name or size; empty: not known.
+  std::string vendor;         ///< "NVIDIA" or "AMD"; empty: not known.
+  std::string architecture;   ///< Of AMD, "gfx942"; empty: not known.
+  bool told_by_size = false;  ///< The trace does not name the model.
 };
 
 struct InputInfo {
@@ -87,7 +88,7 @@ struct StepRow {
   double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
   std::int64_t queue_depth_max = 0;
 
-  /// Whether it counts in the figures of the steps.
+  /// Returns whether the figures of the steps include it.
   bool Counts() const { return !lost_tasks && !of_other_kind; }
 };
 
@@ -142,6 +143,13 @@ struct Steps : WallSummary {
   /// not tell.
   std::optional<DurationNs> corrected_p50;
   std::optional<double> profiler_overhead_pct;
+};
+
+/// What samples of the machine explain, in a sentence.
+struct MachineNote {
+  enum class About : std::uint8_t { kHost, kGpu, kOtherUsers };
+  About about = About::kHost;
+  std::string text;
 };
 
 /// A part of the recording (analysis/run_time.h).
@@ -480,7 +488,7 @@ struct TraceReport {
   std::vector<CallbackRow> callbacks;
   std::vector<MetricRow> metrics;
   std::vector<MemoryUse> memory;           ///< Empty: not recorded.
-  std::vector<std::string> machine_notes;  ///< What the metrics explain, a sentence each.
+  std::vector<MachineNote> machine_notes;  ///< What the metrics explain.
   std::optional<LoopHost> loop;            ///< None without a breakdown.
   std::optional<InputWait> input_wait;
   std::optional<Throughput> throughput;  ///< None: the batch size is not known.

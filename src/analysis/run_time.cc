@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,7 +83,7 @@ class Recording {
     if (row.example.empty()) row.example = std::move(example);
   }
 
-  /// Events of a role that lie in no other of it, and their longest.
+  /// Gives the time of the events of a role to their row.
   void TakeNamed(const NamedWork& work) {
     const auto& events = store_.host_events;
     std::vector<Interval> found;
@@ -114,7 +112,7 @@ class Recording {
          std::string(store_.Text(events.name[longest.index()])));
   }
 
-  /// The longest event that lies in the interval; empty: there is none.
+  /// Returns the name of the longest event in the interval, or an empty text.
   std::string LongestIn(Interval gap) const {
     const auto& events = store_.host_events;
     HostEventId longest;
@@ -191,10 +189,13 @@ std::string_view TakeSteps(const StepAnalysis& steps, Recording& recording) {
   };
   std::vector<Step> counted;
   std::map<std::string_view, std::vector<Interval>> spans;
+  TimeNs covered(INT64_MIN);  // Steps of several devices may overlap.
   for (std::size_t row = 0; row < steps.spans.size(); ++row) {
     const StepRow& step = steps.steps.list[row];
-    if (step.Counts()) counted.push_back({row, recording.left().MeasureWithin(steps.spans[row])});
-    spans[RowOfKind(step.kind)].push_back(steps.spans[row]);
+    const Interval own = {std::max(covered, steps.spans[row].start), steps.spans[row].end};
+    covered = std::max(covered, own.end);
+    if (step.Counts()) counted.push_back({row, recording.left().MeasureWithin(own)});
+    if (own.length().ns() > 0) spans[RowOfKind(step.kind)].push_back(own);
   }
   for (auto& [name, of_kind] : spans) {
     const auto count = static_cast<std::int64_t>(of_kind.size());
@@ -225,15 +226,16 @@ std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
   if (!steps.steps.step_time) return std::nullopt;
   Recording recording(store, names, steps);
   for (const NamedWork& work : kNamedWork) recording.TakeNamed(work);
-  std::string loader;
-  if (unmarked.longest.valid())
-    loader = store.Text(store.host_events.name[unmarked.longest.index()]);
-  for (std::size_t row = 0; row < store.host_events.rows() && loader.empty(); ++row) {
-    if (attribution.Of(HostEventId(row)).phase == Phase::kDataWait)
-      loader = store.Text(store.host_events.name[row]);
+  HostEventId wait = unmarked.longest;
+  const auto& events = store.host_events;
+  for (std::size_t row = 0; row < events.rows() && unmarked.empty(); ++row) {
+    if (attribution.Of(HostEventId(row)).phase == Phase::kDataWait &&
+        (!wait.valid() || events.duration[row] > events.duration[wait.index()]))
+      wait = HostEventId(row);
   }
   recording.Take(Intersect(host.data_wait, recording.idle()), "data wait",
-                 static_cast<std::int64_t>(host.data_wait.size()), std::move(loader));
+                 static_cast<std::int64_t>(host.data_wait.size()),
+                 std::string(wait.valid() ? store.Text(events.name[wait.index()]) : ""));
   const std::string_view usual = TakeSteps(steps, recording);
   const Interval in_steps = {steps.spans.front().start, steps.spans.back().end};
   const auto take_rest = [&](Interval within, std::string_view name) {

@@ -20,8 +20,9 @@ namespace headroom {
 ///   (without GPU work: always);
 ///   steps, by kind if kinds differ: of those that take 1.5 times the median or longer only the
 ///   median, the rest is `first step` or `slow steps`;
-///   earlier work: before the steps, from the first task on, if tasks were launched before the
-///   steps; before the steps, between them, after them.
+///   earlier work: before the steps' own time, from the host's first step or from the first task
+///   that was launched before it: the GPU is at what came before;
+///   before the steps, between them, after them.
 ///
 /// @param host  around the steps, with `unmarked` in it
 /// @return      none: no step is whole

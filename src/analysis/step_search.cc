@@ -216,11 +216,11 @@ std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
   return marks;
 }
 
-/// Of marks that come in groups, the last of each; of others, all. Empty: their distances are
-/// uneven, whatever the groups (without the longest).
+/// Returns the last mark of each group if marks come in groups, else all marks. Returns none if the
+/// distances are uneven for every size of group. The longest distance does not matter.
 std::vector<TimeNs> LastOfGroups(const std::vector<TimeNs>& marks) {
-  constexpr std::size_t kMostOptimizers = 8;
-  for (std::size_t group = 1; group <= kMostOptimizers && marks.size() >= kFewestMarks * group;
+  constexpr std::size_t kLargestGroup = 8;
+  for (std::size_t group = 1; group <= kLargestGroup && marks.size() >= kFewestMarks * group;
        ++group) {
     std::vector<TimeNs> last;
     for (std::size_t i = group - 1; i < marks.size(); i += group) last.push_back(marks[i]);

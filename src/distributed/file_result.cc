@@ -50,8 +50,10 @@ void serialize(Archive& archive, Interval& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, DeviceInfo& row) {
-  auto& [id, name, memory_bytes, sms, compute_capability, model, vendor, architecture] = row;
-  archive(id, name, memory_bytes, sms, compute_capability, model, vendor, architecture);
+  auto& [id, name, memory_bytes, sms, compute_capability, model, vendor, architecture,
+         told_by_size] = row;
+  archive(id, name, memory_bytes, sms, compute_capability, model, vendor, architecture,
+          told_by_size);
 }
 
 template <typename Archive>
@@ -113,6 +115,12 @@ void serialize(Archive& archive, Steps& steps) {
           steps.confidence_reason, steps.marker, steps.process, steps.list, steps.kinds,
           steps.tasks_before_first, steps.tasks_outside, steps.optimizer_every, steps.step_time,
           steps.corrected_p50, steps.profiler_overhead_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, MachineNote& row) {
+  auto& [about, text] = row;
+  archive(about, text);
 }
 
 template <typename Archive>

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/steps.h"
+#include "analysis/steps/step_kind.h"
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 #include "report/escape.h"
@@ -26,7 +27,7 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   static_cast<WallSummary&>(summary) = all;
   summary.source = slowest.steps.source;
   summary.count = all.list.size();
-  if (!slowest.steps.kinds.empty()) summary.kind = slowest.steps.kinds.front().kind;
+  summary.kind = CountedKind(slowest.steps.kinds);
   for (const StepRow& row : all.list) {
     summary.whole += row.Counts() ? 1 : 0;
     summary.others += !row.lost_tasks && row.of_other_kind ? 1 : 0;

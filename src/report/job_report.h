@@ -41,7 +41,7 @@ struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
   std::size_t whole = 0;                ///< Of these: the figures are theirs.
-  StepKind kind = StepKind::kUnknown;   ///< Of all, if kinds differ or tokens are known.
+  StepKind kind = StepKind::kUnknown;   ///< Of all that count, if known.
   std::size_t others = 0;               ///< Whole, but of another kind than the main one.
   std::size_t usual = 0;                ///< Whole and not far slower (analysis/steps/step_time.h).
   std::size_t counted = 0;              ///< The step time is the mean of these.

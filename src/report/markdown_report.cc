@@ -80,8 +80,8 @@ void Summary(std::string& out, const JobReport& job) {
   }
   if (const std::optional<InputWait>& wait = file.input_wait; wait && wait->host.ns() > 0)
     out += fmt::format("| input wait | {} |\n", InputWaitText(*wait));
-  for (const std::string& note : file.machine_notes)
-    out += fmt::format("| machine | {} |\n", Escaped(note));
+  for (const MachineNote& note : file.machine_notes)
+    out += fmt::format("| machine | {} |\n", Escaped(note.text));
   if (const Efficiency& e = file.efficiency; e.mfu_pct) {
     out += fmt::format("| MFU | {} ({}) |\n", FormatPercent(*e.mfu_pct), Escaped(e.mfu_formula));
   }

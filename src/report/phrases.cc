@@ -8,6 +8,7 @@
 
 #include "analysis/callbacks.h"
 #include "analysis/format.h"
+#include "analysis/steps/step_kind.h"
 #include "base/ascii.h"
 #include "report/escape.h"
 
@@ -76,10 +77,10 @@ std::string BreakdownSubject(const TraceReport& report) {
   const StepBreakdown& breakdown = *report.breakdown;
   if (breakdown.is_stretch) return "the whole recording";
   if (breakdown.steps == 1) return fmt::format("step {}", breakdown.step_index);
-  const std::vector<StepKindRow>& kinds = report.steps.kinds;
-  const std::string kind =
-      kinds.size() > 1 ? fmt::format("{} ", NameOf(kinds.front().kind)) : std::string();
-  return fmt::format("mean of {} {}steps", FormatCount(breakdown.steps), kind);
+  const StepKind kind = CountedKind(report.steps.kinds);
+  const bool differ = report.steps.kinds.size() > 1 && kind != StepKind::kUnknown;
+  return fmt::format("mean of {} {}steps", FormatCount(breakdown.steps),
+                     differ ? fmt::format("{} ", NameOf(kind)) : "");
 }
 
 std::string_view CauseText(std::string_view cause) {
@@ -176,8 +177,9 @@ std::string CorrectedText(const StepSummary& steps) {
 
 std::string CountedText(const StepSummary& steps) {
   const bool one = steps.counted == 1;
-  const std::string what =
-      steps.others > 0 ? fmt::format("{} step", NameOf(steps.kind)) : std::string("step");
+  const std::string what = steps.others > 0 && steps.kind != StepKind::kUnknown
+                               ? fmt::format("{} step", NameOf(steps.kind))
+                               : std::string("step");
   return fmt::format("{}{}{}", one ? "" : "mean of ",
                      Plural(static_cast<std::int64_t>(steps.counted), what),
                      steps.counted < steps.usual ? ", without the first" : "");
@@ -226,7 +228,7 @@ std::string InputText(const InputInfo& input) {
 
 std::string DeviceText(const DeviceInfo& device) {
   const bool is_amd = device.vendor == "AMD";
-  std::string text = device.name.empty() ? device.model : device.name;
+  std::string text = device.told_by_size ? device.model : device.name;
   if (text.empty()) text = "unnamed";
   if (device.memory_bytes)
     text += fmt::format(", {}", FormatBytes(static_cast<double>(*device.memory_bytes)));
@@ -236,7 +238,7 @@ std::string DeviceText(const DeviceInfo& device) {
   } else if (!device.compute_capability.empty() && !is_amd) {
     text += fmt::format(", compute capability {}", device.compute_capability);
   }
-  if (device.name.empty() && !device.model.empty()) text += " (told by its size)";
+  if (device.told_by_size) text += " (told by its size)";
   return text;
 }
 
@@ -254,10 +256,10 @@ std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
     if (is_new) {
       rows.push_back({"", std::move(text)});
       before = "GPU ";
-    } else if (device.id != last + 1) {
+    } else if (device.id - 1 != last) {
       before = rows.back().numbers + ", ";
     }
-    if (is_new || device.id != last + 1) first = device.id;
+    if (is_new || device.id - 1 != last) first = device.id;
     last = device.id;
     rows.back().numbers =
         before + (first == last ? fmt::format("{}", last) : fmt::format("{} to {}", first, last));

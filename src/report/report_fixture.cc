@@ -374,7 +374,9 @@ TraceReport DemoReport() {
                      .max = 690,
                      .last = 430,
                      .samples = 29}};
-  report.machine_notes = {"GPU 0 was slowed down: gpu_throttle_sw_power_cap was 12.0 % on average"};
+  report.machine_notes = {
+      {MachineNote::About::kGpu,
+       "GPU 0 was slowed down: gpu_throttle_sw_power_cap was 12.0 % on average"}};
   report.loop = LoopHost{.step = Us(73'690), .data_wait = Us(739), .callback = Us(300)};
   report.input_wait = InputWait{
       .host = Us(739), .exposed = Us(310), .hidden = Us(429), .batches = 3, .source = "gpu-tasks"};

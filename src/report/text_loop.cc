@@ -253,7 +253,8 @@ void WriteMetrics(TextContext& c) {
        {"max", Kind::kNumber, [](const MetricRow& r) { return Span{Amount(r.max, r.unit)}; }},
        {"samples", Kind::kNumber,
         [](const MetricRow& r) { return Span{FormatCount(r.samples)}; }}});
-  for (const std::string& note : c.file.machine_notes) c.page.Paragraph("  - ", FullSentence(note));
+  for (const MachineNote& note : c.file.machine_notes)
+    c.page.Paragraph("  - ", FullSentence(note.text));
 }
 
 bool HasMoreThanSteps(const RunTime& run) {

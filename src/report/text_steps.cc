@@ -167,8 +167,10 @@ void KindTable(TextContext& c) {
   c.page.Blank();
   WriteTable<Row>(c.page, kinds, columns);
   if (kinds.size() > 1) {
-    c.Meaning(
-        fmt::format("Figures of the steps are of the {} steps alone.", NameOf(kinds.front().kind)));
+    c.Meaning(fmt::format("Figures of the steps are of the {} steps{}.", NameOf(kinds.front().kind),
+                          CountedKind(kinds) == StepKind::kUnknown
+                              ? " and those whose kind is not known"
+                              : " alone"));
   }
 }
 

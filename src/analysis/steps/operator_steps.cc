@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 #include "analysis/steps/repetition.h"
@@ -37,16 +36,6 @@ OperatorSequence SequenceOf(const TraceStore& store, ThreadId thread) {
   return sequence;
 }
 
-/// Whether all but the repetition is a part of its unit: the end of one before it.
-bool IsWhole(std::span<const std::uint32_t> symbols, const Repetition& repetition) {
-  const auto unit = symbols.subspan(repetition.first, repetition.period);
-  // The stretch is maximal: what is left behind it is no part of another unit.
-  return repetition.last == symbols.size() && repetition.first < repetition.period &&
-         std::equal(symbols.begin(),
-                    symbols.begin() + static_cast<std::ptrdiff_t>(repetition.first),
-                    unit.end() - static_cast<std::ptrdiff_t>(repetition.first));
-}
-
 }  // namespace
 
 OperatorSteps FindOperatorSteps(const TraceStore& store) {
@@ -60,7 +49,8 @@ OperatorSteps FindOperatorSteps(const TraceStore& store) {
   }
   for (const Repetition& repetition :
        FindRepetitions(longest.symbols, longest.weight_before, kMinCount)) {
-    if (!IsWhole(longest.symbols, repetition)) continue;
+    // A repetition holds the parts of units at its ends: what lies outside is something else.
+    if (repetition.first > 0 || repetition.last < longest.symbols.size()) continue;
     const auto& start = store.host_events.start;
     for (std::size_t at = repetition.first; at + repetition.period <= repetition.last;
          at += repetition.period) {

@@ -18,8 +18,8 @@ struct OperatorSteps {
 };
 
 /// Searches the outermost operators of the thread that is longest in operators for a unit that
-/// repeats at least three times. What runs before and behind the repetitions must be a part of the
-/// unit: else they may be the layers of one pass. Linear in the operators.
+/// repeats at least three times. If other operators run before or behind the repetitions, these may
+/// be the layers of one pass, and are no steps. Linear in the operators.
 OperatorSteps FindOperatorSteps(const TraceStore& store);
 
 }  // namespace headroom

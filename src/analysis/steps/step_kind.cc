@@ -135,7 +135,8 @@ std::vector<StepKindRow> TableOfKinds(const std::vector<StepRow>& rows) {
     sum.tokens += *row.tokens;
     ++sum.with_tokens;
   }
-  if (sums.size() < 2 && !any_tokens) return {};
+  const std::size_t known = sums.size() - (sums.contains(StepKind::kUnknown) ? 1 : 0);
+  if (known < 2 && !any_tokens) return {};
   const StepKind main = MainKind(rows);
   std::vector<StepKindRow> table;
   for (auto& [kind, sum] : sums) {
@@ -158,6 +159,13 @@ std::vector<StepKindRow> TableOfKinds(const std::vector<StepRow>& rows) {
     return std::pair(a.kind != main, b.total) < std::pair(b.kind != main, a.total);
   });
   return table;
+}
+
+StepKind CountedKind(const std::vector<StepKindRow>& table) {
+  const bool all_known = std::none_of(table.begin(), table.end(), [](const StepKindRow& row) {
+    return row.kind == StepKind::kUnknown;
+  });
+  return table.empty() || !all_known ? StepKind::kUnknown : table.front().kind;
 }
 
 }  // namespace headroom

@@ -27,8 +27,12 @@ std::optional<double> TokensPerSecond(const StepKindRow& row);
 /// else the one that takes most time. kUnknown: the steps are not known to differ.
 StepKind MainKind(const std::vector<StepRow>& rows);
 
-/// The whole steps by kind, the main one first; empty if the kinds do not differ and the marks tell
+/// The whole steps by kind, the main one first; empty if no two kinds are known and the marks tell
 /// no tokens.
 std::vector<StepKindRow> TableOfKinds(const std::vector<StepRow>& rows);
+
+/// Returns the kind of all steps that count. kUnknown: the table is empty, or some count whose kind
+/// is not known.
+StepKind CountedKind(const std::vector<StepKindRow>& table);
 
 }  // namespace headroom

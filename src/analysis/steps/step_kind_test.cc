@@ -74,6 +74,16 @@ TEST(StepKind, TrainingIsTheMainKindHoweverShort) {
             StepKind::kTraining);
 }
 
+TEST(StepKind, StepsOfUnknownKindCountWithTheMainOne) {
+  std::vector<StepRow> rows = {Row(StepKind::kTraining, 4), Row(StepKind::kUnknown, 4)};
+  EXPECT_TRUE(TableOfKinds(rows).empty()) << "nothing says that they differ";
+  rows.push_back(Row(StepKind::kEvaluation, 4));
+  EXPECT_EQ(TableOfKinds(rows).size(), 3u);
+  EXPECT_EQ(CountedKind(TableOfKinds(rows)), StepKind::kUnknown);
+  rows.erase(rows.begin() + 1);
+  EXPECT_EQ(CountedKind(TableOfKinds(rows)), StepKind::kTraining);
+}
+
 TEST(StepKind, StepsThatAreAlikeHaveNoTable) {
   EXPECT_TRUE(TableOfKinds({Row(StepKind::kTraining, 4), Row(StepKind::kTraining, 5)}).empty());
   EXPECT_TRUE(TableOfKinds({}).empty());

@@ -12,7 +12,7 @@ export function Kinds({ report }: { report: Report }) {
   return (
     <table class="step-parts">
       <caption class="dim">
-        The steps by kind.{kinds.length > 1 && ` Figures of the steps are of the kind "${kinds[0]?.kind}" alone.`}
+        The steps by kind.{kinds.length > 1 && ` Other figures are of the kind "${kinds[0]?.kind}".`}
       </caption>
       <tbody>
         {kinds.map((row) => (
