@@ -92,6 +92,14 @@ TEST(RunTime, ARecompileIsNoSlowStep) {
   EXPECT_FALSE(parts.contains("slow steps"));
 }
 
+TEST(RunTime, StepsThatOverlapCountOnce) {
+  StoreBuilder b;
+  for (int i = 0; i < 4; ++i) AddStep(b, i, i * 1000);
+  // The work of the last step ends long before that of a step before, on another stream.
+  b.Launch("aten::mm", kMain, 1500, kGemm, kSideStream, 1510, 9000);
+  PartsUs(b);  // Which holds that parts sum, and that none is negative.
+}
+
 TEST(RunTime, EarlierWorkIsNoStartUp) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 300, 2000);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/natural_sort.h"
+#include "store/slice.h"
 
 namespace headroom {
 namespace {
@@ -32,7 +33,7 @@ std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId proce
   return launched;
 }
 
-/// When copies end that bring data to the host, rather than a value, in order.
+/// When copies end that bring the host data rather than one value, in order.
 std::vector<TimeNs> FindResults(const TraceStore& store, ProcessId process) {
   constexpr std::int64_t kData = 4096;
   const auto& tasks = store.gpu_tasks;
@@ -47,22 +48,13 @@ std::vector<TimeNs> FindResults(const TraceStore& store, ProcessId process) {
   return ends;
 }
 
-/// How long a thread runs operators between both moments, but for those of a loader.
+/// How long a thread runs operators in the interval, without those of a loader.
 DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attribution, ThreadId thread,
                            Interval within) {
   const auto& events = store.host_events;
-  const auto [first, last] = store.HostEventsOf(thread);
-  std::uint32_t row = first;
-  for (std::uint32_t end = last; row < end;) {  // The first that starts within.
-    const std::uint32_t middle = row + (end - row) / 2;
-    if (events.start[middle] < within.start) {
-      row = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
+  const auto [first, last] = HostEventsWithin(store, thread, within);
   IntervalSet operators;
-  for (; row < last && events.start[row] < within.end; ++row) {
+  for (std::uint32_t row = first; row < last; ++row) {
     const HostEventId event(row);
     if (events.kind[row] == HostEventKind::kOperator && store.HostEnd(event) <= within.end &&
         attribution.Of(event).phase != Phase::kDataWait) {

@@ -10,11 +10,13 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
+#include "store/slice.h"
 
 namespace headroom {
 namespace {
 
-/// Whether a frame or range says that it is no loader, by a word of its name.
+/// Whether a word in the name of a frame or range says that it is no loader. Roles of the rules say
+/// more; these words are too common for rules.
 bool IsNoLoader(std::string_view name) {
   static constexpr std::array<std::string_view, 24> kWords = {
       "save",     "saving",     "checkpoint", "log",        "logger",   "logging",
@@ -46,6 +48,7 @@ class Loop {
       : store_(store),
         names_(names),
         attribution_(attribution),
+        thread_(thread),
         range_(store.HostEventsOf(thread)) {
     const auto& events = store.host_events;
     for (std::uint32_t row = range_.first; row < range_.last; ++row) {
@@ -80,7 +83,7 @@ class Loop {
     return gaps;
   }
 
-  /// What of the gap is of something else than a loader.
+  /// Returns when the host does something in the gap that is no loading.
   IntervalSet OthersIn(Interval gap) const {
     std::vector<Interval> others;
     ForEachIn(gap, [&](std::uint32_t row) {
@@ -139,6 +142,12 @@ class Loop {
     const auto& events = store_.host_events;
     const HostEventKind kind = events.kind[row];
     if (IsCall(kind)) return true;
+    const HostRoles roles = names_.Roles(events.name[row]);
+    for (const HostRole other :
+         {HostRole::kCompilation, HostRole::kAutotuning, HostRole::kCheckpoint,
+          HostRole::kGarbageCollection, HostRole::kEvaluation}) {
+      if (roles.Has(other)) return true;
+    }
     const Phase phase = PhaseOf(row);
     if (kind == HostEventKind::kAnnotation || kind == HostEventKind::kOperator) {
       if (phase == Phase::kCallback || phase == Phase::kCommunication ||
@@ -163,22 +172,14 @@ class Loop {
   /// Calls f(row) for what begins in the gap.
   template <typename F>
   void ForEachIn(Interval gap, F f) const {
-    const auto& start = store_.host_events.start;
-    std::uint32_t row = range_.first;
-    for (std::uint32_t end = range_.last; row < end;) {
-      const std::uint32_t middle = row + (end - row) / 2;
-      if (start[middle] < gap.start) {
-        row = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    for (; row < range_.last && start[row] < gap.end; ++row) f(row);
+    const auto [first, last] = HostEventsWithin(store_, thread_, gap);
+    for (std::uint32_t row = first; row < last; ++row) f(row);
   }
 
   const TraceStore& store_;
   NameFacts& names_;
   const Attribution& attribution_;
+  ThreadId thread_;
   TraceStore::RowRange range_;
   IntervalSet updates_;
 };
