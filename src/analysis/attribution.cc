@@ -26,6 +26,25 @@ Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCost
       if (autograd_threads_[t] == autograd) AttributeThread(ThreadId(t), names, costs);
     }
   }
+  if (store_.replay_thread().valid()) CompleteReplayed();
+}
+
+void Attribution::CompleteReplayed() {
+  for (std::size_t i = 0; i < store_.gpu_tasks.rows(); ++i) {
+    const HostEventId launch = store_.gpu_tasks.launch[i];
+    const HostEventId replayed = store_.RanBy(GpuTaskId(i));
+    if (replayed == launch) continue;
+    HostContext& context = contexts_[replayed.index()];
+    const HostContext& of_launch = contexts_[launch.index()];
+    if (!context.op.valid()) context.op = of_launch.op;
+    if (!context.line.valid()) context.line = of_launch.line;
+    if (!context.layer.valid()) context.layer = of_launch.layer;
+    // Operators of no other phase count as forward, so a range or node around the launch knows
+    // better.
+    const bool launch_knows =
+        of_launch.phase != Phase::kOther && of_launch.phase != Phase::kForward;
+    if (launch_knows || context.phase == Phase::kOther) context.phase = of_launch.phase;
+  }
 }
 
 bool Attribution::IsBackwardNode(std::size_t row, NameFacts& names) const {

@@ -52,10 +52,11 @@ class Attribution {
   Attribution(const TraceStore& store, NameFacts& names, OperatorCosts& costs);
 
   const HostContext& Of(HostEventId event) const { return contexts_[event.index()]; }
-  /// Of the task's launch; an empty context for an orphan.
+  /// Of the task's launch or, where the capture of its graph is known, of what was captured; an
+  /// empty context for an orphan.
   const HostContext& Of(GpuTaskId task) const {
-    const HostEventId launch = store_.gpu_tasks.launch[task.index()];
-    return launch.valid() ? Of(launch) : orphan_;
+    const HostEventId event = store_.RanBy(task);
+    return event.valid() ? Of(event) : orphan_;
   }
   /// Whether the trace has sequence numbers, which join backward to forward.
   bool KnowsForward() const { return !forward_operators_.empty(); }
@@ -74,6 +75,8 @@ class Attribution {
   void EnterOperator(HostEventId op, NameFacts& names, OperatorCosts& costs,
                      HostContext& context) const;
   void AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs);
+  /// Fills in what a capture does not tell and the launch of its replay does.
+  void CompleteReplayed();
   bool IsBackwardNode(std::size_t row, NameFacts& names) const;
   HostEventId ForwardOperatorOf(HostEventId backward) const;
   HostEventId LastForward(std::int64_t sequence, ThreadId thread, TimeNs before) const;

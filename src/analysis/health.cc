@@ -162,6 +162,27 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   if (lost_steps > 0) log.Add(ImportIssue::kStepWithoutKernels, -1, {}, lost_steps);
 }
 
+/// The work of graph launches whose captures are not known.
+void AddReplayedGraphs(const TraceStore& store, NameFacts& names, ImportLog& log) {
+  constexpr double kNegligiblePct = 1;
+  DurationNs all, unknown;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    const HostEventId launch = store.gpu_tasks.launch[i];
+    all += store.gpu_tasks.duration[i];
+    if (!launch.valid() || store.RanBy(GpuTaskId(i)) != launch ||
+        !names.Roles(store.host_events.name[launch.index()]).Has(HostRole::kGraphLaunch))
+      continue;
+    unknown += store.gpu_tasks.duration[i];
+    ++count;
+  }
+  const double share = SharePct(unknown, all);
+  if (share < kNegligiblePct) return;
+  log.Add(ImportIssue::kReplayedGraphs, -1,
+          fmt::format("{}, {} of the GPU time", Plural(count, "task"), FormatPercent(share)),
+          count);
+}
+
 /// A rank is a process, and a trace is of one rank: several processes that launch GPU work are
 /// several ranks in one file. One process that drives several devices is no mixture, and processes
 /// that launch nothing (workers of a data loader) are none.
@@ -439,6 +460,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   AddNotUnderstood(store, log);
   AddMissingParts(store, efficiency, log);
   AddUnjoined(store, names, steps, log);
+  AddReplayedGraphs(store, names, log);
   AddMixedRanks(store, log);
   AddProfilerOverhead(store, log);
   AddSelfReport(store, log);

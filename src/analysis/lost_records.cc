@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "analysis/graph_capture.h"
+#include "analysis/graphs/graph_capture.h"
 #include "store/trace_formats.h"
 
 namespace headroom {

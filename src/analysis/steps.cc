@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "analysis/gpu_time.h"
-#include "analysis/graph_capture.h"
+#include "analysis/graphs/graph_capture.h"
 #include "analysis/lost_records.h"
 #include "analysis/profiler_cost.h"
 #include "analysis/step_search.h"

@@ -18,6 +18,7 @@
 #include "export/trace_part.h"
 #include "report/escape.h"
 #include "report/shown_row.h"
+#include "serve/join_capture_files.h"
 #include "store/join.h"
 #include "whatif/finding_forecasts.h"
 
@@ -86,6 +87,8 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   log.Enter("analyze");
   AnalysisOptions analysis = request.analysis;
   analysis.path = path;
+  Status joined = JoinCaptureFiles(*store.value(), knowledge, request.captures, request.open);
+  if (!joined.ok()) return joined;
   NameFacts names(*store.value(), knowledge);
   Result<AnalyzedTrace> analyzed = AnalyzeTrace(*store.value(), knowledge, names, analysis);
   if (!analyzed.ok()) return analyzed.status();

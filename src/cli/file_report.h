@@ -23,7 +23,8 @@ struct FileRequest {
   std::string show;      ///< Id of a row whose calls are wanted (`report --show`); empty: none.
   bool compare = false;  ///< Whether ranks are to be compared.
   bool progress = false;
-  Recordings recordings;  ///< What is read together with a file, as one trace.
+  std::vector<std::string> captures;  ///< Traces that hold the captures of its graphs.
+  Recordings recordings;              ///< What is read together with a file, as one trace.
 };
 
 /// Reads, analyses and forecasts one file; what it took of memory is free again when it returns.

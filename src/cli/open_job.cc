@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/graphs/capture_join.h"
 #include "cli/flags/value_checks.h"
 #include "cli/progress.h"
 #include "cli/step_range.h"
@@ -60,6 +61,7 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace, open);
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();
+  JoinCaptures(*opened.store, *opened.knowledge);
   opened.analysis = std::move(analysis).value();
   opened.analysis.path = trace;
   return opened;

@@ -126,6 +126,13 @@ ReportCommand::ReportCommand(Command parent) {
       .Check(NotEmpty())
       .Group(kSelection);
   command_
+      .AddOption(
+          "--capture", capture_,
+          "Trace, or folder of traces, recorded while the graphs were captured that TRACE replays")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_
       .AddOption("--rank", rank_,
                  "Only rank N of several files; for one file that does not say its rank: its rank")
       .TypeName("N")
@@ -285,6 +292,7 @@ Status ReportCommand::WritePage() {
   TraceSession::Options options = {.analysis = std::move(request.value().analysis),
                                    .calibration = calibration_,
                                    .measured_step_ms = measured_step_ms_,
+                                   .captures = std::move(request.value().captures),
                                    .open = std::move(request.value().open)};
   options.analysis.path = files_.paths.front();
   options.analysis.rank = rank_;
@@ -336,6 +344,11 @@ Result<FileRequest> ReportCommand::MakeRequest() const {
   request.calibration = calibration_;
   request.measured_step_ms = measured_step_ms_;
   request.show = show_;
+  if (!capture_.empty()) {
+    Result<TraceFiles> captures = FindTraceFiles({capture_});
+    if (!captures.ok()) return captures.status();
+    request.captures = std::move(captures.value().paths);
+  }
   return request;
 }
 

@@ -77,6 +77,7 @@ class ReportCommand : public Subcommand {
   std::string output_path_;
   std::string steps_;
   std::string step_marker_;
+  std::string capture_;
   std::optional<std::int64_t> rank_;
   std::optional<std::int64_t> top_;
   std::optional<double> measured_step_ms_;

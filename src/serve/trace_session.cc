@@ -15,6 +15,7 @@
 #include "report/json_report.h"
 #include "report/json_writer.h"
 #include "report/predict_answer.h"
+#include "serve/join_capture_files.h"
 #include "serve/metrics_json.h"
 #include "whatif/finding_forecasts.h"
 
@@ -53,7 +54,7 @@ Status TraceSession::Read() {
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(path(), options_.open);
   if (!store.ok()) return store.status();
   store_ = std::move(store).value();
-  return Status::Ok();
+  return JoinCaptureFiles(*store_, *knowledge_, options_.captures, options_.open);
 }
 
 Status TraceSession::Analyze() {

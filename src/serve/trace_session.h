@@ -33,6 +33,7 @@ class TraceSession {
     AnalysisOptions analysis;  ///< With the path.
     CalibrationFlags calibration;
     std::optional<double> measured_step_ms;
+    std::vector<std::string> captures = {};  ///< Traces that hold the captures of its graphs.
     OpenOptions open = {};
     /// What the report's check commands need to give the same figures.
     ReportOptions report = {};

@@ -104,6 +104,15 @@ class Column {
     frozen_ = true;
   }
 
+  /// Adds rows behind the last. REQUIRES: frozen.
+  void Extend(std::span<const T> values) {
+    assert(frozen_);
+    if (values.empty()) return;
+    rows_.Resize(size_ + values.size());
+    std::memcpy(static_cast<void*>(rows_.data() + size_), values.data(), values.size_bytes());
+    size_ += values.size();
+  }
+
   std::size_t size() const { return size_; }
   /// REQUIRES: frozen, row < size().
   const T& operator[](std::size_t row) const {

@@ -133,6 +133,22 @@ TEST(ColumnTest, DropsPendingRowsWhetherStoredOrAlike) {
   EXPECT_TRUE(std::ranges::equal(alike.values(), std::vector<int>{7, 7, 7, 7}));
 }
 
+TEST(ColumnTest, AFrozenColumnTakesMoreRowsAtItsEnd) {
+  Column<int> stored, alike;
+  for (int i = 0; i < 3; ++i) {
+    stored.Append(i);
+    alike.Append(7);
+  }
+  stored.Freeze();
+  alike.Freeze();
+  for (Column<int>* column : {&stored, &alike}) {
+    column->Extend({});
+    column->Extend(std::vector<int>{8, 9});
+  }
+  EXPECT_TRUE(std::ranges::equal(stored.values(), std::vector<int>{0, 1, 2, 8, 9}));
+  EXPECT_TRUE(std::ranges::equal(alike.values(), std::vector<int>{7, 7, 7, 8, 9}));
+}
+
 }  // namespace column_test
 
 }  // namespace headroom

@@ -90,6 +90,13 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kOpaqueGraphs, "opaque-graphs", kWarning, \
     "CUDA graphs were recorded whole: each replay is one block of GPU work, whatever runs in it", \
     "kernels inside of graphs,their part of FLOPs and MFU", "nsys profile --cuda-graph-trace=node") \
+  X(kReplayedGraphs, "replayed-graphs", kInfo, \
+    "GPU work of captured graphs: a replay is one launch and names no operators", \
+    "operators and layers of that work,its part of FLOPs and MFU", \
+    "headroom report TRACE --capture FILE, the trace that was recorded while the graphs were captured") \
+  X(kUnmatchedCapture, "unmatched-capture", kInfo, \
+    "graph launches that run other kernels than the captures of --capture", "operators and layers of that work", \
+    "record the capture in the same process as the replays") \
   X(kOutOfOrder, "out-of-order", kInfo, "events are not in order of time within their track; they were sorted", "", "") \
   X(kOverlapping, "overlapping-spans", kInfo, \
     "spans of one host track overlap without nesting, by more than their stamps can be off; all were kept", "", "") \

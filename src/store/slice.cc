@@ -57,6 +57,7 @@ std::unique_ptr<TraceStore> Slice(const TraceStore& store, Interval host, TimeNs
   copier.CopyAll(store.devices, slice->devices);
   copier.CopyAll(store.streams, slice->streams);
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (ThreadId(t) == store.replay_thread()) continue;
     const TraceStore::RowRange rows = HostEventsWithin(store, ThreadId(t), host);
     CopyOpenEvents(store, ThreadId(t), rows.first, host.start, copier, *slice);
     for (std::uint32_t row = rows.first; row < rows.last; ++row)

@@ -396,6 +396,51 @@ void TraceStore::CollectSteps() {
   FreezeTable(steps, 1);
 }
 
+namespace {
+
+/// Appends a row of which nothing is known to a frozen table.
+template <typename Table>
+std::size_t ExtendUnknown(Table& table) {
+  const std::size_t row = table.rows();
+  table.ForEachColumn([](const char*, auto& column) {
+    const auto unknown = UnknownValue<typename std::remove_cvref_t<decltype(column)>::value_type>();
+    column.Extend(std::span(&unknown, 1));
+  });
+  return row;
+}
+
+}  // namespace
+
+void TraceStore::AddReplayed(ReplayedEvents replayed) {
+  const ProcessId process(ExtendUnknown(processes));
+  processes.pid.Mutable(process.index()) = strings.Intern("");
+  processes.name.Mutable(process.index()) = strings.Intern("captured graphs");
+  replay_thread_ = ThreadId(ExtendUnknown(threads));
+  threads.process.Mutable(replay_thread_.index()) = process;
+  threads.tid.Mutable(replay_thread_.index()) = strings.Intern("");
+  threads.name.Mutable(replay_thread_.index()) = strings.Intern("captured graphs");
+
+  const std::size_t first = host_events.rows();
+  const auto moved = [first](HostEventId id) {
+    return id.valid() ? HostEventId(first + id.index()) : id;
+  };
+  PageBuffer<HostEventId> parents(replayed.parents.size());
+  for (std::size_t i = 0; i < replayed.parents.size(); ++i)
+    parents.data()[i] = moved(replayed.parents[i]);
+  replayed.events.parent.Adopt(std::move(parents));
+  replayed.events.ForEachReadColumn([](const char*, auto& column) { column.Freeze(); });
+  for (std::size_t row = 0; row < replayed.events.rows(); ++row) {
+    replayed.events.thread.Mutable(row) = replay_thread_;
+    replayed.events.correlation.Mutable(row) = kUnknown;  // Nothing joins to a copy.
+    replayed.events.external_id.Mutable(row) = kUnknown;
+  }
+  host_events.ForEachColumnPair(
+      replayed.events, [](auto& into, const auto& column) { into.Extend(column.values()); });
+  host_event_begin_.push_back(static_cast<std::uint32_t>(host_events.rows()));
+  ran_ = std::move(replayed.ran);
+  for (HostEventId& event : ran_) event = moved(event);
+}
+
 TraceStore::RowRange TraceStore::HostEventsOf(ThreadId thread) const {
   return {host_event_begin_[thread.index()], host_event_begin_[thread.index() + 1]};
 }
@@ -416,7 +461,7 @@ std::size_t TraceStore::MemoryBytes() const {
   HEADROOM_TABLES(T)
 #undef T
   bytes += (host_event_begin_.size() + stream_begin_.size()) * sizeof(std::uint32_t);
-  return bytes + stream_tasks_.size() * sizeof(GpuTaskId);
+  return bytes + stream_tasks_.size() * sizeof(GpuTaskId) + ran_.size() * sizeof(HostEventId);
 }
 
 }  // namespace headroom

@@ -64,6 +64,30 @@ class TraceStore {
   /// REQUIRES: called once.
   void Freeze(int workers);
 
+  /// Operators and frames of captured graphs, with a copy of them for each replay.
+  struct ReplayedEvents {
+    /// All with the start of their graph launch and no length, so that no time of the host is
+    /// theirs. Thread, ids and parent are as may be: AddReplayed() sets them.
+    HostEventColumns<Column> events;
+    std::vector<HostEventId> parents;  ///< By row of `events`: an earlier row of it, or none.
+    std::vector<HostEventId> ran;      ///< By GPU task: the row of `events` that ran it, or none.
+  };
+
+  /// Appends the events behind all others, on a thread of a process of their own, so that no row
+  /// changes its number. REQUIRES: frozen, called at most once.
+  void AddReplayed(ReplayedEvents replayed);
+
+  /// The thread of the replayed events; none where there are none. What the host did is on the
+  /// others.
+  ThreadId replay_thread() const { return replay_thread_; }
+
+  /// Which event ran a task: the replayed one where its graph's capture is known, else its launch;
+  /// none for an orphan.
+  HostEventId RanBy(GpuTaskId task) const {
+    if (!ran_.empty() && ran_[task.index()].valid()) return ran_[task.index()];
+    return gpu_tasks.launch[task.index()];
+  }
+
   std::string_view Text(StringId id) const {
     return id.valid() ? strings.Get(id) : std::string_view();
   }
@@ -113,6 +137,8 @@ class TraceStore {
   std::vector<std::uint32_t> host_event_begin_;  ///< By thread, and one past the end.
   std::vector<std::uint32_t> stream_begin_;      ///< By stream, into stream_tasks_.
   std::vector<GpuTaskId> stream_tasks_;
+  ThreadId replay_thread_;
+  std::vector<HostEventId> ran_;  ///< By GPU task, of the replayed events; empty without any.
 };
 
 }  // namespace headroom

@@ -422,6 +422,39 @@ TEST(TraceStoreTest, AStepThatGotNoBatchIsNone) {
   EXPECT_EQ(store.steps.index[0], 1) << "the mark inside it is another thread's";
 }
 
+TEST(TraceStoreTest, ReplayedEventsLieBehindAllOthers) {
+  Builder builder(1, 1);
+  builder.Add(Builder::Host{10, 10, "cudaGraphLaunch", 0, kCall, 5});
+  builder.Add(Builder::Task{15, 3, "a", 0, 5});
+  builder.Add(Builder::Task{18, 3, "b", 0, 5});
+  TraceStore& store = builder.Freeze();
+  EXPECT_EQ(store.RanBy(GpuTaskId(0u)), HostEventId(0u));
+
+  TraceStore::ReplayedEvents replayed;
+  for (const char* name : {"outer", "inner"}) {
+    const std::size_t row = AppendUnknown(replayed.events);
+    replayed.events.name.MutablePending(row) = store.strings.Intern(name);
+    replayed.events.start.MutablePending(row) = TimeNs(10);
+    replayed.events.correlation.MutablePending(row) = 5;
+  }
+  replayed.parents = {HostEventId::None(), HostEventId(0u)};
+  replayed.ran = {HostEventId(1u), HostEventId::None()};
+  store.AddReplayed(std::move(replayed));
+
+  EXPECT_EQ(store.host_events.rows(), 3u);
+  EXPECT_EQ(store.RanBy(GpuTaskId(0u)), HostEventId(2u));
+  EXPECT_EQ(store.RanBy(GpuTaskId(1u)), HostEventId(0u))
+      << "its launch, as the capture does not tell";
+  EXPECT_EQ(store.Text(store.host_events.name[2]), "inner");
+  EXPECT_EQ(store.host_events.parent[2], HostEventId(1u));
+  EXPECT_FALSE(store.host_events.parent[1].valid());
+  EXPECT_EQ(store.host_events.correlation[2], kUnknown) << "or it would be a launch";
+  const TraceStore::RowRange rows = store.HostEventsOf(store.replay_thread());
+  EXPECT_EQ(rows.first, 1u);
+  EXPECT_EQ(rows.last, 3u);
+  EXPECT_EQ(store.HostEventsOf(ThreadId(0u)).last, 1u);
+}
+
 TEST(TraceStoreTest, AnEmptyStoreFreezes) {
   Builder builder(0, 0);
   EXPECT_EQ(builder.Freeze(8).host_events.rows(), 0u);

@@ -214,6 +214,7 @@ void TraceTracks::AddThreads() {
     return range.last - range.first;
   };
   for (std::size_t t = 0; t < store_.threads.rows(); ++t) {
+    if (ThreadId(t) == store_.replay_thread()) continue;  // The host did not do it then.
     if (events_of(ThreadId(t)) > 0) threads.emplace_back(t);
   }
   // The process with the busiest thread first.

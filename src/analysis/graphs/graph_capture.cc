@@ -1,4 +1,4 @@
-#include "analysis/graph_capture.h"
+#include "analysis/graphs/graph_capture.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,10 +7,11 @@
 
 namespace headroom {
 
-IntervalSet FindGraphCaptures(const TraceStore& store, NameFacts& names) {
-  std::vector<Interval> captures;
+std::vector<GraphCapture> ListGraphCaptures(const TraceStore& store, NameFacts& names) {
+  std::vector<GraphCapture> captures;
   const auto& events = store.host_events;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    const ProcessId process = store.threads.process[t];
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     std::optional<TimeNs> begin;
     for (std::uint32_t row = range.first; row < range.last; ++row) {
@@ -21,12 +22,18 @@ IntervalSet FindGraphCaptures(const TraceStore& store, NameFacts& names) {
       const HostRoles roles = names.Roles(events.name[row]);
       if (roles.Has(HostRole::kCaptureBegin) && !begin) begin = events.start[row];
       if (!roles.Has(HostRole::kCaptureEnd) || !begin) continue;
-      captures.push_back({*begin, store.HostEnd(HostEventId(row))});
+      captures.push_back({process, {*begin, store.HostEnd(HostEventId(row))}, true});
       begin.reset();
     }
-    if (begin) captures.push_back({*begin, TimeNs(INT64_MAX)});
+    if (begin) captures.push_back({process, {*begin, TimeNs(INT64_MAX)}, false});
   }
-  return IntervalSet::UnionOf(std::move(captures));
+  return captures;
+}
+
+IntervalSet FindGraphCaptures(const TraceStore& store, NameFacts& names) {
+  std::vector<Interval> times;
+  for (const GraphCapture& capture : ListGraphCaptures(store, names)) times.push_back(capture.time);
+  return IntervalSet::UnionOf(std::move(times));
 }
 
 bool Contains(const IntervalSet& set, TimeNs when) {

@@ -1,0 +1,440 @@
+#include "analysis/graphs/capture_join.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/format.h"
+#include "analysis/graphs/graph_capture.h"
+#include "analysis/name_facts.h"
+#include "analysis/steps/step_kind.h"
+#include "cost/operator_cost.h"
+#include "store/row_copier.h"
+#include "store/slice.h"
+
+namespace headroom {
+namespace {
+
+/// A replay and a capture belong together if the kernels of at least so many of a hundred tasks
+/// agree: libraries choose a few kernels anew.
+constexpr std::size_t kAgreeingPct = 90;
+
+/// What a captured launch runs. `kernel`: empty where the launch does not name it, and for copies
+/// and sets.
+struct Work {
+  GpuTaskKind kind = GpuTaskKind::kKernel;
+  std::string_view kernel = {};
+  auto operator<=>(const Work&) const = default;
+};
+
+using Positions = std::map<Work, std::vector<std::uint32_t>>;
+
+Positions PositionsOf(const std::vector<Work>& sequence) {
+  Positions positions;
+  for (std::uint32_t i = 0; i < sequence.size(); ++i) positions[sequence[i]].push_back(i);
+  return positions;
+}
+
+struct Capture {
+  std::size_t trace;  ///< Which of the traces holds it.
+  Interval time;
+  std::vector<HostEventId> launches = {};  ///< In order of time.
+  std::vector<Work> work = {};             ///< By launch.
+  Positions positions = {};                ///< Of `work`.
+  bool names_kernels = false;
+};
+
+bool IsCall(HostEventKind kind) {
+  return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+}
+
+/// A trace with captures, and what is known of its names.
+struct Source {
+  const TraceStore* store;
+  NameFacts names;
+  std::optional<std::int64_t> batch_size;
+};
+
+/// Which kind of GPU work a call makes, if any.
+std::optional<GpuTaskKind> KindOfWork(const TraceStore& store, NameFacts& names,
+                                      std::uint32_t row) {
+  if (!IsCall(store.host_events.kind[row])) return std::nullopt;
+  const StringId name = store.host_events.name[row];
+  const HostRoles roles = names.Roles(name);
+  if (roles.Has(HostRole::kKernelLaunch)) return GpuTaskKind::kKernel;
+  if (roles.Has(HostRole::kAsyncCopy)) return GpuTaskKind::kMemcpy;
+  const std::string_view text = store.Text(name);
+  if (text.find("Memset") != std::string_view::npos) return GpuTaskKind::kMemset;
+  return std::nullopt;
+}
+
+/// The name of the kernel that HIP's profiler notes with a launch.
+std::string_view NotedKernel(const TraceStore& store, HostEventId launch) {
+  std::string_view name = store.Arg(store.host_events.args[launch.index()], "kernel");
+  if (name.size() < 2 || name.front() != '"') return {};
+  return name.substr(1, name.size() - 2);
+}
+
+void AddCaptures(Source& source, std::size_t trace, std::vector<Capture>& captures) {
+  const TraceStore& store = *source.store;
+  std::vector<bool> ran(store.host_events.rows());
+  for (const HostEventId launch : store.gpu_tasks.launch.values()) {
+    if (launch.valid()) ran[launch.index()] = true;
+  }
+  for (const GraphCapture& found : ListGraphCaptures(store, source.names)) {
+    if (!found.has_end) continue;
+    Capture capture{.trace = trace, .time = found.time};
+    for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+      if (store.threads.process[t] != found.process) continue;
+      const TraceStore::RowRange rows = HostEventsWithin(store, ThreadId(t), found.time);
+      for (std::uint32_t row = rows.first; row < rows.last; ++row) {
+        if (ran[row] || !KindOfWork(store, source.names, row)) continue;
+        // A runtime call may pass its launch on to a driver call.
+        const HostEventId parent = store.host_events.parent[row];
+        if (parent.valid() && KindOfWork(store, source.names, parent.index())) continue;
+        capture.launches.emplace_back(row);
+      }
+    }
+    if (capture.launches.empty()) continue;
+    std::stable_sort(
+        capture.launches.begin(), capture.launches.end(), [&](HostEventId a, HostEventId b) {
+          return store.host_events.start[a.index()] < store.host_events.start[b.index()];
+        });
+    for (const HostEventId launch : capture.launches) {
+      Work work{.kind = *KindOfWork(store, source.names, launch.index())};
+      if (work.kind == GpuTaskKind::kKernel) work.kernel = NotedKernel(store, launch);
+      capture.names_kernels = capture.names_kernels || !work.kernel.empty();
+      capture.work.push_back(work);
+    }
+    capture.positions = PositionsOf(capture.work);
+    captures.push_back(std::move(capture));
+  }
+}
+
+/// The innermost operator around a captured launch.
+HostEventId OperatorOf(const TraceStore& store, HostEventId launch) {
+  HostEventId at = launch;
+  while (at.valid() && store.host_events.kind[at.index()] != HostEventKind::kOperator)
+    at = store.host_events.parent[at.index()];
+  return at;
+}
+
+/// The GPU work of a graph launch.
+struct Replay {
+  std::vector<GpuTaskId> tasks;  ///< By node of the graph where nodes are known, else by start.
+  std::vector<Work> work;        ///< By task.
+};
+
+/// Which captured launch each task of a replay is of; kNone: not known.
+struct Fit {
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  const Capture* capture = nullptr;
+  std::vector<std::uint32_t> launch_of;
+  std::size_t joined = 0;
+};
+
+class Joiner {
+ public:
+  Joiner(TraceStore& store, const Knowledge& knowledge, std::span<const CaptureTrace> traces)
+      : store_(store), names_(store, knowledge) {
+    sources_.reserve(traces.size() + 1);
+    sources_.push_back({&store, NameFacts(store, knowledge), std::nullopt});
+    const std::optional<std::int64_t> rank = store.metadata.rank;
+    for (const CaptureTrace& trace : traces) {
+      const std::optional<std::int64_t> of_trace = trace.store->metadata.rank;
+      if (rank && of_trace && *rank != *of_trace) continue;
+      sources_.push_back({trace.store, NameFacts(*trace.store, knowledge), trace.batch_size});
+    }
+  }
+
+  CaptureJoin Run() {
+    CaptureJoin out;
+    const std::vector<HostEventId> launches = FindReplays();
+    if (launches.empty()) return out;
+    for (std::size_t i = 0; i < sources_.size(); ++i) AddCaptures(sources_[i], i, captures_);
+    for (Source& source : sources_) copiers_.emplace_back(*source.store, store_);
+    most_events_ = std::max(kFewestEvents,
+                            kEventsPerRow * (store_.host_events.rows() + store_.gpu_tasks.rows()));
+    for (const HostEventId launch : launches) {
+      const Replay& replay = replays_.at(launch);
+      ++out.launches;
+      out.tasks += std::ssize(replay.tasks);
+      const std::int64_t joined = Join(launch, replay);
+      if (joined > 0) ++out.joined_launches;
+      out.joined_tasks += joined;
+    }
+    if (out.joined_tasks > 0) store_.AddReplayed(std::move(replayed_));
+    return out;
+  }
+
+ private:
+  // What is copied is bounded, whatever nests in a damaged file.
+  static constexpr std::size_t kFewestEvents = 1'000'000;
+  static constexpr std::size_t kEventsPerRow = 8;
+
+  /// Fills replays_. Returns the launches in order of time.
+  std::vector<HostEventId> FindReplays() {
+    std::vector<HostEventId> launches;
+    const auto& tasks = store_.gpu_tasks;
+    for (std::size_t i = 0; i < tasks.rows(); ++i) {
+      const HostEventId launch = tasks.launch[i];
+      if (!launch.valid() ||
+          !names_.Roles(store_.host_events.name[launch.index()]).Has(HostRole::kGraphLaunch))
+        continue;
+      Replay& replay = replays_[launch];
+      if (replay.tasks.empty()) launches.push_back(launch);
+      replay.tasks.emplace_back(i);
+    }
+    for (auto& [launch, replay] : replays_) {
+      const auto node = [&](GpuTaskId task) { return tasks.graph_node[task.index()]; };
+      if (std::none_of(replay.tasks.begin(), replay.tasks.end(),
+                       [&](GpuTaskId task) { return node(task) == kUnknown; })) {
+        std::stable_sort(replay.tasks.begin(), replay.tasks.end(),
+                         [&](GpuTaskId a, GpuTaskId b) { return node(a) < node(b); });
+      }
+      for (const GpuTaskId task : replay.tasks) {
+        Work work{.kind = tasks.kind[task.index()]};
+        if (work.kind == GpuTaskKind::kKernel) work.kernel = store_.Text(tasks.name[task.index()]);
+        replay.work.push_back(work);
+      }
+    }
+    std::sort(launches.begin(), launches.end(), [&](HostEventId a, HostEventId b) {
+      const TimeNs start_a = store_.host_events.start[a.index()];
+      const TimeNs start_b = store_.host_events.start[b.index()];
+      return start_a != start_b ? start_a < start_b : a < b;
+    });
+    return launches;
+  }
+
+  static Fit FitByName(const Replay& replay, const Capture& capture) {
+    Fit fit{.capture = &capture,
+            .launch_of = std::vector<std::uint32_t>(replay.work.size(), Fit::kNone)};
+    for (const auto& [work, tasks] : PositionsOf(replay.work)) {
+      const auto captured = capture.positions.find(work);
+      if (captured == capture.positions.end() || captured->second.size() != tasks.size()) continue;
+      for (std::size_t i = 0; i < tasks.size(); ++i) fit.launch_of[tasks[i]] = captured->second[i];
+      fit.joined += tasks.size();
+    }
+    const std::size_t most = std::max(replay.work.size(), capture.work.size());
+    return fit.joined * 100 >= most * kAgreeingPct ? fit : Fit();
+  }
+
+  /// By the order alone. Products must be where operators compute some.
+  Fit FitByOrder(const Replay& replay, const Capture& capture) {
+    if (replay.work.size() != capture.work.size()) return {};
+    const Source& source = sources_[capture.trace];
+    std::size_t products = 0, agreeing = 0;
+    for (std::size_t i = 0; i < replay.work.size(); ++i) {
+      if (replay.work[i].kind != capture.work[i].kind) return {};
+      const HostEventId op = OperatorOf(*source.store, capture.launches[i]);
+      if (!op.valid() || replay.work[i].kind != GpuTaskKind::kKernel) continue;
+      const WorkFamily family =
+          FamilyOfOperator(source.store->Text(source.store->host_events.name[op.index()]));
+      if (family != WorkFamily::kMatmul && family != WorkFamily::kConvolution) continue;
+      ++products;
+      if (names_.Kernel(store_.gpu_tasks.name[replay.tasks[i].index()]).family == family)
+        ++agreeing;
+    }
+    if (agreeing * 2 < products) return {};
+    Fit fit{.capture = &capture, .launch_of = {}, .joined = replay.work.size()};
+    for (std::uint32_t i = 0; i < replay.work.size(); ++i) fit.launch_of.push_back(i);
+    return fit;
+  }
+
+  /// The captures that fit best, those that name their kernels first. By order alone, several that
+  /// differ in an operator tell nothing.
+  std::vector<Fit> FindFits(const Replay& replay) {
+    std::vector<Fit> best;
+    for (const bool by_name : {true, false}) {
+      for (const Capture& capture : captures_) {
+        if (capture.names_kernels != by_name) continue;
+        const std::size_t fewer = std::min(capture.work.size(), replay.work.size());
+        if (fewer * 100 < std::max(capture.work.size(), replay.work.size()) * kAgreeingPct)
+          continue;
+        Fit fit = by_name ? FitByName(replay, capture) : FitByOrder(replay, capture);
+        if (fit.capture == nullptr || (!best.empty() && fit.joined < best.front().joined)) continue;
+        if (!best.empty() && fit.joined > best.front().joined) best.clear();
+        best.push_back(std::move(fit));
+      }
+      if (best.empty()) continue;
+      const bool all_alike = std::all_of(best.begin(), best.end(), [&](const Fit& fit) {
+        return AreAlike(*fit.capture, *best.front().capture, /*shapes=*/false);
+      });
+      return by_name || all_alike ? best : std::vector<Fit>();
+    }
+    return best;
+  }
+
+  /// Whether two captures have the same operators in the same order, of the same shapes.
+  bool AreAlike(const Capture& a, const Capture& b, bool shapes) const {
+    if (&a == &b) return true;
+    if (a.launches.size() != b.launches.size()) return false;
+    const TraceStore &of_a = *sources_[a.trace].store, &of_b = *sources_[b.trace].store;
+    for (std::size_t i = 0; i < a.launches.size(); ++i) {
+      const HostEventId op_a = OperatorOf(of_a, a.launches[i]),
+                        op_b = OperatorOf(of_b, b.launches[i]);
+      if (op_a.valid() != op_b.valid()) return false;
+      if (!op_a.valid()) continue;
+      if (of_a.Text(of_a.host_events.name[op_a.index()]) !=
+          of_b.Text(of_b.host_events.name[op_b.index()]))
+        return false;
+      constexpr std::string_view kShapes = "Input Dims";
+      if (shapes && of_a.Arg(of_a.host_events.args[op_a.index()], kShapes) !=
+                        of_b.Arg(of_b.host_events.args[op_b.index()], kShapes))
+        return false;
+    }
+    return true;
+  }
+
+  /// What the marks around a launch say that it computes.
+  std::optional<std::int64_t> TokensAround(HostEventId launch) const {
+    for (HostEventId at = launch; at.valid(); at = store_.host_events.parent[at.index()]) {
+      if (store_.host_events.kind[at.index()] != HostEventKind::kAnnotation) continue;
+      if (const auto tokens = KindOfMark(store_.Text(store_.host_events.name[at.index()])).tokens)
+        return tokens;
+    }
+    return std::nullopt;
+  }
+
+  struct Choice {
+    const Fit* fit;
+    bool knows_shapes;
+  };
+
+  /// Of captures that fit alike: the trace of the smallest size that is large enough, else the
+  /// first; of those of one trace, one after the other.
+  Choice Choose(HostEventId launch, const std::vector<Fit>& fits,
+                std::map<std::size_t, std::size_t>& replays_of) {
+    std::size_t trace = fits.front().capture->trace;
+    std::optional<std::int64_t> size;
+    if (const std::optional<std::int64_t> tokens = TokensAround(launch)) {
+      for (const Fit& fit : fits) {
+        const std::optional<std::int64_t> of_trace = sources_[fit.capture->trace].batch_size;
+        if (!of_trace || *of_trace < *tokens || (size && *size <= *of_trace)) continue;
+        size = of_trace;
+        trace = fit.capture->trace;
+      }
+    }
+    std::vector<const Fit*> alike;
+    for (const Fit& fit : fits) {
+      if (fit.capture->trace == trace) alike.push_back(&fit);
+    }
+    const Fit* chosen = alike[replays_of[trace]++ % alike.size()];
+    const bool knows_shapes = std::all_of(fits.begin(), fits.end(), [&](const Fit& fit) {
+      return (size && fit.capture->trace != trace) ||
+             AreAlike(*fit.capture, *chosen->capture, /*shapes=*/true);
+    });
+    return {chosen, knows_shapes};
+  }
+
+  /// Returns how many tasks of the replay were joined.
+  std::int64_t Join(HostEventId launch, const Replay& replay) {
+    if (captures_.empty() || replayed_.events.rows() > most_events_) return 0;
+    const auto [known, is_new] = fits_.try_emplace(replay.work);
+    auto& [fits, replays_of] = known->second;
+    if (is_new) fits = FindFits(replay);
+    if (fits.empty()) return 0;
+    const Choice choice = Choose(launch, fits, replays_of);
+    if (replayed_.ran.empty()) replayed_.ran.resize(store_.gpu_tasks.rows());
+    // In order of capture: what is inside comes behind what is around.
+    std::vector<std::pair<std::uint32_t, GpuTaskId>> order;
+    for (std::size_t i = 0; i < replay.tasks.size(); ++i) {
+      if (choice.fit->launch_of[i] != Fit::kNone)
+        order.emplace_back(choice.fit->launch_of[i], replay.tasks[i]);
+    }
+    std::sort(order.begin(), order.end());
+    std::unordered_map<HostEventId, HostEventId> copies;
+    for (const auto& [captured, task] : order)
+      replayed_.ran[task.index()] =
+          Copy(*choice.fit->capture, captured, launch, choice.knows_shapes, copies);
+    return std::ssize(order);
+  }
+
+  /// Whether an event says what its launches are for.
+  bool Tells(Source& source, HostEventId event) {
+    const auto& events = source.store->host_events;
+    switch (events.kind[event.index()]) {
+      case HostEventKind::kOperator:
+      case HostEventKind::kPythonFrame:
+        return true;
+      case HostEventKind::kAnnotation: {
+        const HostRoles roles = source.names.Roles(events.name[event.index()]);
+        return roles.Has(HostRole::kLayerRange) || roles.Has(HostRole::kForward) ||
+               roles.Has(HostRole::kBackward) || roles.Has(HostRole::kOptimizer) ||
+               roles.Has(HostRole::kCommunication);
+      }
+      default:
+        return false;
+    }
+  }
+
+  /// Copies what is around a captured launch and is not yet among `copies`. Returns the copy of the
+  /// innermost event; none where there is none.
+  HostEventId Copy(const Capture& capture, std::uint32_t captured, HostEventId launch,
+                   bool with_shapes, std::unordered_map<HostEventId, HostEventId>& copies) {
+    Source& source = sources_[capture.trace];
+    const auto& events = source.store->host_events;
+    std::vector<HostEventId> missing;  // The innermost first.
+    HostEventId innermost;
+    for (HostEventId at = events.parent[capture.launches[captured].index()];
+         at.valid() && events.start[at.index()] >= capture.time.start;
+         at = events.parent[at.index()]) {
+      if (!Tells(source, at)) continue;
+      const auto copied = copies.find(at);
+      if (copied != copies.end()) {
+        innermost = copied->second;
+        break;
+      }
+      missing.push_back(at);
+    }
+    for (auto event = missing.rbegin(); event != missing.rend(); ++event) {
+      const std::size_t row = replayed_.events.rows();
+      copiers_[capture.trace].Copy(events, event->index(), replayed_.events);
+      replayed_.events.start.MutablePending(row) = store_.host_events.start[launch.index()];
+      replayed_.events.duration.MutablePending(row) = DurationNs(0);
+      if (!with_shapes) replayed_.events.args.MutablePending(row) = StringId::None();
+      replayed_.parents.push_back(innermost);
+      innermost = HostEventId(row);
+      copies.emplace(*event, innermost);
+    }
+    return innermost;
+  }
+
+  struct KnownFits {
+    std::vector<Fit> fits;
+    std::map<std::size_t, std::size_t> replays_of;  ///< By trace: replays joined so far.
+  };
+
+  TraceStore& store_;
+  NameFacts names_;
+  std::vector<Source> sources_;  ///< The trace itself first.
+  std::vector<RowCopier> copiers_;
+  std::vector<Capture> captures_;
+  std::unordered_map<HostEventId, Replay> replays_;  ///< By graph launch.
+  std::map<std::vector<Work>, KnownFits> fits_;
+  TraceStore::ReplayedEvents replayed_;
+  std::size_t most_events_ = 0;
+};
+
+}  // namespace
+
+CaptureJoin JoinCaptures(TraceStore& store, const Knowledge& knowledge,
+                         std::span<const CaptureTrace> captures) {
+  const CaptureJoin join = Joiner(store, knowledge, captures).Run();
+  if (!captures.empty() && join.joined_launches < join.launches) {
+    store.log.Add(ImportIssue::kUnmatchedCapture, -1,
+                  fmt::format("{} of {}", FormatCount(join.launches - join.joined_launches),
+                              FormatCount(join.launches)),
+                  join.launches - join.joined_launches);
+  }
+  return join;
+}
+
+}  // namespace headroom

@@ -1,0 +1,19 @@
+// Joins what graphs replay to the captures in files that the user names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/knowledge.h"
+#include "base/status.h"
+#include "ingest/open_trace.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// JoinCaptures() with what OpenCaptures() reads; no files: with the captures of the trace itself.
+/// Fails as OpenCaptures() does. REQUIRES: called at most once for a store.
+Status JoinCaptureFiles(TraceStore& store, const Knowledge& knowledge,
+                        const std::vector<std::string>& paths, const OpenOptions& options);
+
+}  // namespace headroom
