@@ -24,6 +24,7 @@
 #include "analysis/remedies.h"
 #include "analysis/run_time.h"
 #include "analysis/steps.h"
+#include "analysis/steps/step_time.h"
 #include "analysis/syncs.h"
 #include "analysis/tables.h"
 #include "analysis/timings.h"
@@ -90,11 +91,13 @@ std::vector<CauseRow> DescribeCauses(const CauseTimes& causes, DurationNs wall) 
   return rows;
 }
 
-/// Returns the steps that count, in order, without those that overlap an earlier one.
+/// Returns the steps that count, in order, without those that overlap an earlier one and, as the
+/// step time (steps/step_time.h), without the first: it begins with its mark, all others where the
+/// GPU work of the one before ends.
 std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
   std::vector<std::size_t> rows;
   TimeNs covered(INT64_MIN);
-  for (std::size_t i = 0; i < steps.spans.size(); ++i) {
+  for (std::size_t i = FirstOfStepTime(steps.steps); i < steps.spans.size(); ++i) {
     if (!steps.steps.list[i].Counts() || steps.spans[i].start < covered) continue;
     covered = steps.spans[i].end;
     rows.push_back(i);

@@ -431,26 +431,22 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
       syncs.begin(), syncs.end(),
       [](const SyncRow& a, const SyncRow& b) { return a.in_mean_step < b.in_mean_step; });
   if (dearest == syncs.end()) return std::nullopt;
-  const std::string figure = FormatMs(dearest->in_mean_step);
+  const std::string figure = FormatMs(causes.synchronization);
   const bool reads_value = dearest->where.find("_local_scalar_dense") != std::string::npos ||
                            dearest->where.find("item") != std::string::npos;
   auto ranked = About(
       evidence, causes.synchronization, "costly-syncs",
-      fmt::format("blocking calls leave the GPU dry; {} alone costs {} of GPU idle {}",
-                  dearest->name, figure, Each(evidence)),
-      "syncs", figure,
+      fmt::format("the GPU idles {} {} behind blocking calls, most of it behind {}", figure,
+                  Each(evidence), dearest->name),
+      "bottleneck", figure,
       reads_value ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
                   : "remove it from the loop, or wait for one event instead of everything; avoid "
                     ".cpu(), .nonzero() and branches on tensors",
       Remedy::kSyncs);
   if (!ranked) return ranked;
-  ranked->finding.evidence = {fmt::format("{} of GPU idle {} follows blocking calls",
-                                          FormatMs(causes.synchronization), Each(evidence))};
-  if (!dearest->where.empty()) {
-    ranked->finding.evidence.push_back(fmt::format("{} of {} in {} over the trace",
-                                                   Plural(dearest->count, "call"), dearest->name,
-                                                   dearest->where));
-  }
+  ranked->finding.evidence = {fmt::format("{} of {}{} over the trace",
+                                          Plural(dearest->count, "call"), dearest->name,
+                                          dearest->where.empty() ? "" : " in " + dearest->where)};
   return ranked;
 }
 

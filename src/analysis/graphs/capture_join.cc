@@ -394,15 +394,16 @@ class Joiner {
       }
       missing.push_back(at);
     }
-    for (auto event = missing.rbegin(); event != missing.rend(); ++event) {
+    std::reverse(missing.begin(), missing.end());
+    for (const HostEventId event : missing) {
       const std::size_t row = replayed_.events.rows();
-      copiers_[capture.trace].Copy(events, event->index(), replayed_.events);
+      copiers_[capture.trace].Copy(events, event.index(), replayed_.events);
       replayed_.events.start.MutablePending(row) = store_.host_events.start[launch.index()];
       replayed_.events.duration.MutablePending(row) = DurationNs(0);
       if (!with_shapes) replayed_.events.args.MutablePending(row) = StringId::None();
       replayed_.parents.push_back(innermost);
       innermost = HostEventId(row);
-      copies.emplace(*event, innermost);
+      copies.emplace(event, innermost);
     }
     return innermost;
   }

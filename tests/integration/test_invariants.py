@@ -1,0 +1,74 @@
+"""What holds for any trace, on every trace at hand: a later recording gives the same report, and a window of the steps
+gives their figures. Other invariants are in `support.violations`, which every test of a report asks."""
+
+import decimal
+import gzip
+import re
+
+from integration import support
+
+LATER_US = 1_234_567  # Whole microseconds: older traces have no finer stamps, and by that they are told.
+
+
+def traces():
+    folders = ("h200/traces", "h200-recurrent/traces", "public-traces", "wild")
+    found = [p for folder in folders for p in sorted((support.DATA / folder).glob("*")) if p.is_file()]
+    return [p for p in found if p.suffix != ".md"]
+
+
+def moved(path):
+    """The same trace, recorded later, as text; None where the file is no JSON of Chrome's form."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
+            text = file.read().decode()
+    except (UnicodeDecodeError, OSError):
+        return None
+    if '"traceEvents"' not in text:
+        return None
+    # As text, because a double does not hold every stamp to the nanosecond.
+    return re.sub(r'("ts": *)(\d+(?:\.\d+)?)', lambda m: m[1] + str(decimal.Decimal(m[2]) + LATER_US), text)
+
+
+def figures(report):
+    """All of a report but what says where the file is and when the trace begins."""
+    return {
+        key: report[key]
+        for key in ("steps", "step_breakdown", "bottleneck", "gpu_time", "idle", "kernels", "operators", "run")
+    } | {"findings": [(f["id"], f["share_pct"], f["saves_ms"]) for f in report["findings"]]}
+
+
+class AnyTrace(support.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        support.data_file("public-traces")
+        outcomes = [(path, support.headroom("report", "--json", "--quiet", path)) for path in traces()]
+        cls.reports = [(path, outcome.json()) for path, outcome in outcomes if outcome.code == 0]
+
+    def test_a_window_of_the_steps_has_their_figures(self):
+        compared = 0
+        for path, whole in self.reports:
+            rows = whole["steps"]["list"]
+            if len(rows) < 3:
+                continue
+            window = rows[1 : 1 + max(2, len(rows) // 2)]
+            with self.subTest(path.name):
+                report = self.report(path, "--steps", f"{window[0]['index']}:{window[-1]['index']}")
+                for key in ("index", "wall_ms", "gpu_busy_ms", "host_ms", "kind"):
+                    got = [row[key] for row in report["steps"]["list"]]
+                    self.assertEqual(got, [row[key] for row in window], key)
+                compared += 1
+        self.assertGreater(compared, 10)
+
+    def test_a_trace_recorded_later_gives_the_same_report(self):
+        largest = 1 << 40 if support.FULL else 200_000
+        compared = 0
+        for path, report in self.reports:
+            trace = moved(path) if path.stat().st_size <= largest else None
+            if trace is None:
+                continue
+            with self.subTest(path.name):
+                later = self.report(self.write("later.json", trace))
+                self.assertEqual(support.mismatches(figures(report), figures(later))[:3], [])
+                compared += 1
+        self.assertGreater(compared, 10)
