@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -24,10 +25,10 @@
 #include "analysis/remedies.h"
 #include "analysis/run_time.h"
 #include "analysis/steps.h"
-#include "analysis/steps/step_time.h"
 #include "analysis/syncs.h"
 #include "analysis/tables.h"
 #include "analysis/timings.h"
+#include "analysis/unit_use.h"
 #include "base/statistics.h"
 #include "cost/device_spec.h"
 
@@ -91,13 +92,11 @@ std::vector<CauseRow> DescribeCauses(const CauseTimes& causes, DurationNs wall) 
   return rows;
 }
 
-/// Returns the steps that count, in order, without those that overlap an earlier one and, as the
-/// step time (steps/step_time.h), without the first: it begins with its mark, all others where the
-/// GPU work of the one before ends.
+/// Returns the steps that count, in order, without those that overlap an earlier one.
 std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
   std::vector<std::size_t> rows;
   TimeNs covered(INT64_MIN);
-  for (std::size_t i = FirstOfStepTime(steps.steps); i < steps.spans.size(); ++i) {
+  for (std::size_t i = 0; i < steps.spans.size(); ++i) {
     if (!steps.steps.list[i].Counts() || steps.spans[i].start < covered) continue;
     covered = steps.spans[i].end;
     rows.push_back(i);
@@ -166,6 +165,31 @@ void AddMachineNotes(const std::vector<MachineNote>& notes, Bottleneck& verdict)
   }
 }
 
+/// The device that ran most; none without GPU work.
+DeviceId BusiestDevice(const TraceStore& store) {
+  std::map<DeviceId, DurationNs> busy;
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i)
+    busy[store.DeviceOf(GpuTaskId(i))] += store.gpu_tasks.duration[i];
+  const auto most = std::max_element(
+      busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == busy.end() ? DeviceId::None() : most->first;
+}
+
+/// What hardware counters say of the kernels and of the judged steps.
+void AddUnitUse(const TraceStore& store, const StepAnalysis& judged,
+                const std::vector<Interval>& spans, TraceReport& report) {
+  const UnitSamples samples(store);
+  if (samples.empty()) return;
+  const std::map<StringId, UnitUse> by_name = samples.MeansByName(store);
+  for (TimeRow& row : report.kernels) {
+    const auto known = by_name.find(store.strings.Find(row.name));
+    if (known != by_name.end()) row.units = known->second;
+  }
+  const IntervalSet steps = IntervalSet::UnionOf(spans);
+  report.efficiency.units = samples.MeanOver(
+      BusiestDevice(store), steps.empty() ? judged.busy : Intersect(judged.busy, steps));
+}
+
 /// All of a report that follows from its steps.
 void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& names,
                 const AnalysisOptions& options, AnalyzedTrace& trace) {
@@ -207,6 +231,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   report.syncs = SyncTable(store, attribution, syncs,
                            median ? std::optional(judged.spans[*median]) : std::nullopt, spans);
   report.efficiency = MeasureEfficiency(store, names, attribution, costed, steps, device);
+  AddUnitUse(store, judged, spans, report);
   report.regions = RegionTable(store, names, attribution);
   report.callbacks = CallbackTable(store, names, steps);
   report.metrics = MetricTable(store);

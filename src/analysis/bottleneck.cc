@@ -1,6 +1,7 @@
 #include "analysis/bottleneck.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -224,6 +225,20 @@ std::optional<FewRows> FindFewRows(const Evidence& evidence) {
   return few.rows < few.turning_point ? std::optional(few) : std::nullopt;
 }
 
+/// "by hardware counters, while the GPU works: tensor cores busy 12.0 %, memory 71.0 %"; empty: no
+/// counters.
+std::string UnitsLine(const UnitUse& units) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::optional<double>& pct) {
+    if (pct) parts.push_back(fmt::format("{} {}", name, FormatPercent(*pct)));
+  };
+  add("multiprocessors", units.sm_active_pct);
+  add("tensor cores", units.tensor_active_pct);
+  add("memory", units.dram_active_pct);
+  if (parts.empty()) return {};
+  return fmt::format("by hardware counters, busy while the GPU works: {}", fmt::join(parts, ", "));
+}
+
 /// Rule 3: whether GPU work is bound by memory or by arithmetic.
 Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   const TraceReport& report = evidence.report;
@@ -232,12 +247,20 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   Bottleneck verdict;
   verdict.share_pct = SharePct(step.causes.gpu, breakdown.wall);
   verdict.evidence = {BusyLine(breakdown)};
+  if (const std::string line = UnitsLine(use.units); !line.empty())
+    verdict.evidence.push_back(line);
   if (use.compute_bound_pct && *use.compute_bound_pct + *use.memory_bound_pct >= kMostPct) {
     ChooseGpuBound(*use.compute_bound_pct, *use.memory_bound_pct, verdict);
     verdict.evidence.push_back(fmt::format(
         "by the roofline of {}, {} of the GPU time is bound by arithmetic and {} by memory",
         use.device_name, FormatPercent(*use.compute_bound_pct),
         FormatPercent(*use.memory_bound_pct)));
+    return verdict;
+  }
+  // Counters of the device know more than the kinds of its kernels.
+  if (const UnitUse& units = use.units; std::max(units.tensor_active_pct.value_or(0),
+                                                 units.dram_active_pct.value_or(0)) >= kMostPct) {
+    ChooseGpuBound(units.tensor_active_pct.value_or(0), units.dram_active_pct.value_or(0), verdict);
     return verdict;
   }
   double arithmetic = 0, memory = 0;

@@ -271,6 +271,12 @@ struct Finding {
 /// Findings of a report, of whatever number of files.
 inline constexpr std::size_t kMostFindings = 7;
 
+/// How busy units of the GPU are, by its hardware counters; in per cent of the most. None: not
+/// recorded.
+struct UnitUse {
+  std::optional<double> sm_active_pct, tensor_active_pct, dram_active_pct;
+};
+
 /// One row of the kernel, operator and layer tables.
 struct TimeRow {
   std::string name;
@@ -284,6 +290,7 @@ struct TimeRow {
   std::string bound;         ///< "compute", "memory"; empty: unknown.
   std::string kind;          ///< Kernels: class by the rules file. Operators: family.
   std::string tensor_cores;  ///< Kernels: "yes", "no", "unknown".
+  UnitUse units;             ///< Kernels: while nothing else runs.
 };
 
 struct LineRow {
@@ -458,6 +465,7 @@ struct Efficiency {
   /// Of that, by kernel name: on tensor cores, of what is told; and what no name tells.
   std::optional<double> tensor_core_used_pct, tensor_core_unknown_pct;
   double unclassified_pct = 0;  ///< GPU time of kernels that no rule knows.
+  UnitUse units;                ///< While the GPU works, in the steps that count.
 };
 
 struct TraceReport {

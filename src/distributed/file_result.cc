@@ -183,11 +183,17 @@ void serialize(Archive& archive, Finding& row) {
 }
 
 template <typename Archive>
+void serialize(Archive& archive, UnitUse& row) {
+  auto& [sm_active_pct, tensor_active_pct, dram_active_pct] = row;
+  archive(sm_active_pct, tensor_active_pct, dram_active_pct);
+}
+
+template <typename Archive>
 void serialize(Archive& archive, TimeRow& row) {
   auto& [name, count, total, p50, min, max, share_pct, host, self_host, forward, backward, flops,
-         bytes, roofline_pct, bound, kind, tensor_cores] = row;
+         bytes, roofline_pct, bound, kind, tensor_cores, units] = row;
   archive(name, count, total, p50, min, max, share_pct, host, self_host, forward, backward, flops,
-          bytes, roofline_pct, bound, kind, tensor_cores);
+          bytes, roofline_pct, bound, kind, tensor_cores, units);
 }
 
 template <typename Archive>
@@ -261,11 +267,11 @@ void serialize(Archive& archive, Efficiency& row) {
   auto& [device_name, peaks, memory_bandwidth_gbs, flops_per_step, math_dtype, peak_tflops, mfu_pct,
          mfu_formula, error, mfu_coverage_pct, costed_pct, impossible_pct, compute_bound_pct,
          memory_bound_pct, tensor_core_eligible_pct, tensor_core_used_pct, tensor_core_unknown_pct,
-         unclassified_pct] = row;
+         unclassified_pct, units] = row;
   archive(device_name, peaks, memory_bandwidth_gbs, flops_per_step, math_dtype, peak_tflops,
           mfu_pct, mfu_formula, error, mfu_coverage_pct, costed_pct, impossible_pct,
           compute_bound_pct, memory_bound_pct, tensor_core_eligible_pct, tensor_core_used_pct,
-          tensor_core_unknown_pct, unclassified_pct);
+          tensor_core_unknown_pct, unclassified_pct, units);
 }
 
 template <typename Archive>

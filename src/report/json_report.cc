@@ -346,6 +346,12 @@ std::string_view KindOf(TimeTable table) {
   return "";
 }
 
+void WriteUnits(JsonWriter& json, const UnitUse& units) {
+  json.Key("sm_active_pct").Number(units.sm_active_pct);
+  json.Key("tensor_active_pct").Number(units.tensor_active_pct);
+  json.Key("dram_active_pct").Number(units.dram_active_pct);
+}
+
 void WriteTimeRow(JsonWriter& json, TimeTable table, const RowOfFile<TimeRow>& ranked) {
   const TimeRow& row = *ranked.row;
   const bool gpu_work = !ranked.file->gpu_time.empty();
@@ -377,6 +383,7 @@ void WriteTimeRow(JsonWriter& json, TimeTable table, const RowOfFile<TimeRow>& r
   if (table == TimeTable::kKernels) {
     json.Key("class").StringOrNull(row.kind);
     json.Key("tensor_cores").StringOrNull(row.tensor_cores);
+    WriteUnits(json, row.units);
   } else if (table == TimeTable::kOperators) {
     json.Key("family").StringOrNull(row.kind);
   }
@@ -467,6 +474,7 @@ void WriteEfficiency(JsonWriter& json, const JobReport& job) {
   json.Key("tensor_core_used_pct").Number(e.tensor_core_used_pct);
   json.Key("tensor_core_unknown_pct").Number(e.tensor_core_unknown_pct);
   json.Key("unclassified_pct").Number(e.unclassified_pct);
+  WriteUnits(json, e.units);
   if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
   json.EndObject();
 }

@@ -398,7 +398,8 @@ TraceReport DemoReport() {
                        .tensor_core_eligible_pct = 71.2,
                        .tensor_core_used_pct = 0,
                        .tensor_core_unknown_pct = 0,
-                       .unclassified_pct = 1.2};
+                       .unclassified_pct = 1.2,
+                       .units = {}};
   return report;
 }
 

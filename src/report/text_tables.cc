@@ -56,19 +56,33 @@ std::string NotRecorded(const TextContext& c, std::string_view what, ImportIssue
 
 void WriteKernels(TextContext& c) {
   const std::string none = c.NoGpuWorkSentence();
-  WriteTable<TimeRow>(
-      c,
-      {"Kernels", "GPU time by kernel, copy or set. TC: whether its name says tensor cores.", none},
-      c.file.kernels,
-      {{"kernel", Kind::kKernel, [](const TimeRow& r) { return Span{r.name}; }},
-       GpuTime<TimeRow>(),
-       Share<TimeRow>(),
-       Calls<TimeRow>(),
-       {"mean", Kind::kNumber, [](const TimeRow& r) { return Span{MeanText(r)}; }},
-       {"class", Kind::kText, [](const TimeRow& r) { return Span{r.kind}; }},
-       {"TC", Kind::kText,
-        [](const TimeRow& r) { return Span{r.tensor_cores == "unknown" ? "?" : r.tensor_cores}; }},
-       Bound()});
+  std::vector<RowColumn<TimeRow>> columns = {
+      {"kernel", Kind::kKernel, [](const TimeRow& r) { return Span{r.name}; }},
+      GpuTime<TimeRow>(),
+      Share<TimeRow>(),
+      Calls<TimeRow>(),
+      {"mean", Kind::kNumber, [](const TimeRow& r) { return Span{MeanText(r)}; }},
+      {"class", Kind::kText, [](const TimeRow& r) { return Span{r.kind}; }},
+      {"TC", Kind::kText,
+       [](const TimeRow& r) { return Span{r.tensor_cores == "unknown" ? "?" : r.tensor_cores}; }},
+      Bound()};
+  std::string meaning = "GPU time by kernel, copy or set. TC: whether its name says tensor cores.";
+  bool counted = false;
+  const auto add = [&](const char* head, std::optional<double> UnitUse::*figure) {
+    if (std::none_of(c.file.kernels.begin(), c.file.kernels.end(),
+                     [&](const TimeRow& row) { return (row.units.*figure).has_value(); }))
+      return;
+    counted = true;
+    columns.push_back({head, Kind::kNumber, [figure](const TimeRow& row) {
+                         const std::optional<double>& pct = row.units.*figure;
+                         return Span{pct ? FormatPercent(*pct) : ""};
+                       }});
+  };
+  add("SMs", &UnitUse::sm_active_pct);
+  add("tensor", &UnitUse::tensor_active_pct);
+  add("DRAM", &UnitUse::dram_active_pct);
+  if (counted) meaning += " SMs, tensor, DRAM: how busy these units are, by hardware counters.";
+  WriteTable<TimeRow>(c, {"Kernels", meaning, none}, c.file.kernels, columns);
 }
 
 void WriteOperators(TextContext& c) {
@@ -203,6 +217,12 @@ void WriteEfficiency(TextContext& c) {
           ? fmt::format("of that, by kernel name; the names of {} do not tell",
                         FormatPercent(*e.tensor_core_unknown_pct))
           : "of that, by kernel name");
+  const auto busy = [&](const char* name, const std::optional<double>& pct) {
+    if (pct) row(name, FormatPercent(*pct), "busy while the GPU works, by hardware counters");
+  };
+  busy("SMs", e.units.sm_active_pct);
+  busy("tensor cores", e.units.tensor_active_pct);
+  busy("DRAM", e.units.dram_active_pct);
   row("unclassified", FormatPercent(e.unclassified_pct),
       "share of GPU time in kernels that no rule knows");
 }

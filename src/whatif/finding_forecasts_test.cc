@@ -73,7 +73,7 @@ TEST(FindingForecastsTest, SavesWhatTheReplaySaysNotWhatTheCauseHolds) {
   ASSERT_TRUE(late->saves_ms);
   ASSERT_TRUE(late->idle);
   EXPECT_DOUBLE_EQ(late->saves_ms->mid, late->idle->ms());
-  EXPECT_NEAR(late->saves_ms->mid, 0.5, 1e-9);
+  EXPECT_LT(late->saves_ms->mid, 0.5);
 }
 
 TEST(FindingForecastsTest, CorrectedMedianIsTheRecordedOneWhereRecordingCostsNothing) {
@@ -167,7 +167,7 @@ TEST(FindingForecastsTest, StepsFarSlowerAreNotReplayed) {
   const Finding* outliers = Found(report, "outlier-steps");
   ASSERT_NE(outliers, nullptr);
   ASSERT_TRUE(outliers->saves_ms);
-  EXPECT_NEAR(outliers->saves_ms->mid, 0.6, 0.001);  // 3000 us over six steps.
+  EXPECT_NEAR(outliers->saves_ms->mid, 0.5, 0.001);  // 3000 us over six steps.
   EXPECT_NE(outliers->saves_note.find("not replayed"), std::string::npos);
 }
 

@@ -393,13 +393,8 @@ def _breakdown(report):
     whole = [r for r in report["steps"]["list"] if r["counted"]]
     if not any(r["index"] == split["step_index"] and r["wall_ms"] == report["steps"]["p50_ms"] for r in whole):
         yield f"step_breakdown.step_index {split['step_index']} is not the median step"
-    steps = report["steps"]
-    counted = whole[1:] if len(whole) > 1 and whole[0] is steps["list"][0] else whole
-    if split["steps"] == len(counted):  # Else some lie over others.
-        yield from _mean_of("whole steps but the first", split, busy, counted)
-        slow = [r for r in counted if r["wall_ms"] >= 1.5 * steps["p50_ms"]]
-        if len(slow) != 1 and abs(split["of_ms"] - steps["step_time_ms"]) > 1e-6 * len(PARTS):
-            yield f"the breakdown is of a step of {split['of_ms']} ms, the step time is {steps['step_time_ms']}"
+    if split["steps"] == len(whole):  # Else some lie over others.
+        yield from _mean_of("whole steps", split, busy, whole)
 
 
 def _mean_of(what, split, busy, rows):

@@ -9,6 +9,7 @@ import jsonschema
 from integration import support
 
 SPLIT = dict.fromkeys(support.PARTS, 0)
+UNITS: dict[str, Any] = {"sm_active_pct": None, "tensor_active_pct": None, "dram_active_pct": None}
 USAGE: dict[str, Any] = {
     "id": "k-0123456789",
     "name": "a",
@@ -159,7 +160,7 @@ REPORT: dict[str, Any] = {
             "whatif": None,
         }
     ],
-    "kernels": [{**USAGE, "class": "matmul", "tensor_cores": None}],
+    "kernels": [{**USAGE, "class": "matmul", "tensor_cores": None, **UNITS}],
     "operators": [{**USAGE, **HOST, "family": None}],
     "layers": [{**USAGE, **HOST}],
     "lines": [
@@ -395,6 +396,7 @@ REPORT: dict[str, Any] = {
         ),
         "peaks": [{"dtype": "fp32", "tflops": 67}],
         "unclassified_pct": 0,
+        **UNITS,
     },
 }
 

@@ -107,7 +107,7 @@ TEST(StepKind, AStepWithoutBackwardAmongOthersIsAnEvaluation) {
   EXPECT_EQ(report.steps.list[3].kind, StepKind::kTraining);
   ASSERT_EQ(report.steps.kinds.size(), 2u);
   EXPECT_EQ(report.steps.kinds[0].count, 4);
-  EXPECT_EQ(report.breakdown->steps, 3) << "of the training steps alone, without the first";
+  EXPECT_EQ(report.breakdown->steps, 4) << "of the training steps alone";
 }
 
 }  // namespace step_kind_test

@@ -27,21 +27,16 @@ std::vector<bool> UsualSteps(const Steps& steps) {
   return usual;
 }
 
-std::size_t FirstOfStepTime(const Steps& steps) {
-  const std::vector<bool> usual = UsualSteps(steps);
-  return std::ranges::count(usual, true) > 1 && usual.front() ? 1 : 0;
-}
-
 std::optional<StepTime> StepTimeOf(const Steps& steps) {
   const std::vector<bool> usual = UsualSteps(steps);
-  StepTime time;
+  const auto count = std::ranges::count(usual, true);
+  if (count == 0) return std::nullopt;
+  const bool without_first = usual.front() && count > 1;
+  StepTime time{.mean = {}, .steps = count - (without_first ? 1 : 0)};
   DurationNs sum;
-  for (std::size_t row = FirstOfStepTime(steps); row < usual.size(); ++row) {
-    if (!usual[row]) continue;
-    sum += steps.list[row].wall;
-    ++time.steps;
+  for (std::size_t row = without_first ? 1 : 0; row < usual.size(); ++row) {
+    if (usual[row]) sum += steps.list[row].wall;
   }
-  if (time.steps == 0) return std::nullopt;
   time.mean = DurationNs((sum.ns() + time.steps / 2) / time.steps);
   return time;
 }

@@ -18,18 +18,14 @@ bool IsOutlier(DurationNs wall, DurationNs median);
 /// job runs.
 std::vector<bool> UsualSteps(const Steps& steps);
 
-/// Row of steps.list of the first step whose time counts: the first of all if it is the only whole
-/// one, else the one behind it. Recording began in the middle of what came before the first.
-std::size_t FirstOfStepTime(const Steps& steps);
-
 struct StepTime {
   DurationNs mean;
   std::int64_t steps = 0;  ///< How many steps the mean is of.
 };
 
-/// The mean of the usual steps, from FirstOfStepTime() on. None: no step is whole. A mean, not a
-/// median, because loaders deliver in bursts: most steps may wait for nothing while the job waits
-/// for half of its time.
+/// The mean of the usual steps. If there are several, the first does not count: recording began in
+/// the middle of what came before it. None: no step is whole. A mean, not a median, because loaders
+/// deliver in bursts: most steps may wait for nothing while the job waits for half of its time.
 std::optional<StepTime> StepTimeOf(const Steps& steps);
 
 }  // namespace headroom

@@ -1,0 +1,179 @@
+#include "analysis/unit_use.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+
+namespace headroom {
+namespace {
+
+/// The GPU of a counter: by its series ("GPU 1"), else by the process of its track, which Kineto
+/// names by the device's number, else the only one that ran work.
+DeviceId DeviceOf(const TraceStore& store, std::size_t counter, const std::set<DeviceId>& working) {
+  const auto number_in = [](std::string_view text) -> std::optional<std::int64_t> {
+    constexpr std::string_view kPrefix = "GPU ";
+    if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                    : std::nullopt;
+  };
+  std::optional<std::int64_t> ordinal = number_in(store.Text(store.counters.series[counter]));
+  const ThreadId thread = store.counters.thread[counter];
+  if (!ordinal && thread.valid())
+    ordinal =
+        number_in(store.Text(store.processes.pid[store.threads.process[thread.index()].index()]));
+  for (const DeviceId device : working) {
+    if (ordinal && store.devices.ordinal[device.index()] == *ordinal) return device;
+  }
+  return working.size() == 1 ? *working.begin() : DeviceId::None();
+}
+
+bool IsPercent(std::string_view name, std::string_view unit) {
+  return unit == "%" || name.find("pct") != std::string_view::npos ||
+         name.find('%') != std::string_view::npos || name.find("percent") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<UnitSamples::Unit> UnitSamples::UnitOf(std::string_view counter) {
+  struct Words {
+    std::string_view part;
+    Unit unit;
+  };
+  // CUPTI's metrics, then the words of Nsight Systems and of PyTorch.
+  static constexpr std::array<Words, 12> kWords = {
+      {{"sm__cycles_active", Unit::kMultiprocessor},
+       {"sms active", Unit::kMultiprocessor},
+       {"sm active", Unit::kMultiprocessor},
+       {"sm-active", Unit::kMultiprocessor},
+       {"sm__pipe_tensor", Unit::kTensorCore},
+       {"sm__inst_executed_pipe_tensor", Unit::kTensorCore},
+       {"tensor active", Unit::kTensorCore},
+       {"tensor pipe", Unit::kTensorCore},
+       {"dram__throughput", Unit::kMemory},
+       {"gpu__dram_throughput", Unit::kMemory},
+       {"dram throughput", Unit::kMemory},
+       {"dram bandwidth", Unit::kMemory}}};
+  for (const Words& words : kWords) {
+    if (counter.find(words.part) != std::string_view::npos) return words.unit;
+  }
+  return std::nullopt;
+}
+
+std::optional<double>& UnitSamples::FigureOf(UnitUse& use, Unit unit) {
+  switch (unit) {
+    case Unit::kMultiprocessor:
+      return use.sm_active_pct;
+    case Unit::kTensorCore:
+      return use.tensor_active_pct;
+    case Unit::kMemory:
+      return use.dram_active_pct;
+  }
+  return use.sm_active_pct;
+}
+
+UnitSamples::UnitSamples(const TraceStore& store) {
+  const auto& counters = store.counters;
+  if (counters.rows() == 0) return;
+  std::set<DeviceId> working;
+  for (const StreamId stream : store.gpu_tasks.stream.values())
+    working.insert(store.streams.device[stream.index()]);
+  // Which counter is of which unit: by name or, where one event has several, by series. The first
+  // name of a unit counts: several are the same in other words.
+  std::map<std::pair<StringId, StringId>, std::optional<Unit>> units;
+  std::map<Unit, std::string> chosen;
+  for (std::size_t row = 0; row < counters.rows(); ++row) {
+    const std::pair key(counters.name[row], counters.series[row]);
+    auto [known, is_new] = units.try_emplace(key);
+    if (is_new) {
+      for (const StringId text : {key.second, key.first}) {
+        const std::string name = LowerCase(store.Text(text));
+        const std::optional<Unit> unit = UnitOf(name);
+        if (!unit || !IsPercent(name, store.Text(counters.unit[row]))) continue;
+        if (chosen.try_emplace(*unit, name).first->second == name) known->second = unit;
+        break;
+      }
+    }
+    const double value = counters.value[row];
+    if (!known->second || !(value >= 0 && value <= 100)) continue;
+    const DeviceId device = DeviceOf(store, row, working);
+    if (device.valid())
+      samples_[{device, *known->second}].push_back(
+          {{counters.time[row], counters.time[row]}, value});
+  }
+  for (auto& [of, samples] : samples_) {
+    std::stable_sort(samples.begin(), samples.end(),
+                     [](const Sample& a, const Sample& b) { return a.time.start < b.time.start; });
+    for (std::size_t i = 0; i + 1 < samples.size(); ++i)
+      samples[i].time.end = samples[i + 1].time.start;
+    samples.pop_back();  // Nobody knows how long the last one holds.
+  }
+  std::erase_if(samples_, [](const auto& of) { return of.second.empty(); });
+}
+
+UnitUse UnitSamples::MeanOver(DeviceId device, const IntervalSet& times) const {
+  UnitUse use;
+  for (const auto& [of, samples] : samples_) {
+    if (of.first != device) continue;
+    double weighted = 0, covered = 0;
+    for (const Sample& sample : samples) {
+      const auto part = static_cast<double>(times.MeasureWithin(sample.time).ns());
+      weighted += part * sample.pct;
+      covered += part;
+    }
+    if (covered > 0 && 2 * covered >= static_cast<double>(times.Measure().ns()))
+      FigureOf(use, of.second) = weighted / covered;
+  }
+  return use;
+}
+
+std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) const {
+  constexpr double kAlone = 0.9;
+  struct Sums {
+    double weighted = 0, covered = 0;
+  };
+  std::map<std::pair<StringId, Unit>, Sums> sums;
+  const auto& tasks = store.gpu_tasks;
+  for (const auto& [of, samples] : samples_) {
+    std::vector<std::uint32_t> open;  // Tasks that began and may not have ended.
+    std::uint32_t next = 0;
+    for (const Sample& sample : samples) {
+      std::erase_if(open, [&](std::uint32_t task) {
+        return store.TaskEnd(GpuTaskId(task)) <= sample.time.start;
+      });
+      for (; next < tasks.rows() && tasks.start[next] < sample.time.end; ++next) {
+        if (store.DeviceOf(GpuTaskId(next)) == of.first &&
+            store.TaskEnd(GpuTaskId(next)) > sample.time.start)
+          open.push_back(next);
+      }
+      const bool one_name =
+          !open.empty() && std::all_of(open.begin(), open.end(), [&](std::uint32_t task) {
+            return tasks.name[task] == tasks.name[open.front()];
+          });
+      if (!one_name) continue;
+      IntervalSet runs;
+      for (const std::uint32_t task : open)
+        runs.AppendInOrder({tasks.start[task], store.TaskEnd(GpuTaskId(task))});
+      const auto length = static_cast<double>(sample.time.length().ns());
+      if (static_cast<double>(runs.MeasureWithin(sample.time).ns()) < kAlone * length) continue;
+      Sums& of_name = sums[{tasks.name[open.front()], of.second}];
+      of_name.weighted += length * sample.pct;
+      of_name.covered += length;
+    }
+  }
+  std::map<StringId, UnitUse> means;
+  for (const auto& [of, sum] : sums) {
+    if (sum.covered > 0) FigureOf(means[of.first], of.second) = sum.weighted / sum.covered;
+  }
+  return means;
+}
+
+}  // namespace headroom

@@ -1,0 +1,45 @@
+// How busy the units of a GPU are, by samples of its hardware counters.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analysis/report.h"
+#include "base/interval_set.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// Samples of the counters that say in per cent how busy multiprocessors, tensor cores and the
+/// device's memory are: CUPTI's PM sampling in traces of PyTorch's profiler and of Nsight Systems,
+/// or counters of these names in any trace. A sample holds until the next one of its counter.
+class UnitSamples {
+ public:
+  explicit UnitSamples(const TraceStore& store);
+
+  /// Whether there are none; then all figures are unknown.
+  bool empty() const { return samples_.empty(); }
+
+  /// The mean over the times on a device. Each figure: unknown where samples cover less than half
+  /// of them.
+  UnitUse MeanOver(DeviceId device, const IntervalSet& times) const;
+
+  /// By the name of GPU tasks: the mean over those samples during which nothing else ran, in 9
+  /// tenths of the sample or more. A sample that spans several kernels tells of none of them.
+  std::map<StringId, UnitUse> MeansByName(const TraceStore& store) const;
+
+ private:
+  enum class Unit { kMultiprocessor, kTensorCore, kMemory };
+  struct Sample {
+    Interval time;
+    double pct;
+  };
+  static std::optional<Unit> UnitOf(std::string_view counter);
+  static std::optional<double>& FigureOf(UnitUse& use, Unit unit);
+
+  std::map<std::pair<DeviceId, Unit>, std::vector<Sample>>
+      samples_;  ///< In order of time, without overlap.
+};
+
+}  // namespace headroom
