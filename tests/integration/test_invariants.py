@@ -3,6 +3,7 @@ gives their figures. Other invariants are in `support.violations`, which every t
 
 import decimal
 import gzip
+import pathlib
 import re
 
 from integration import support
@@ -38,6 +39,8 @@ def figures(report):
 
 
 class AnyTrace(support.ProgramTest):
+    reports: list[tuple[pathlib.Path, dict]]
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -19,6 +19,9 @@ export interface TimedRow {
 export interface KernelRow extends TimedRow {
   class: string | null;
   tensor_cores: string | null;
+  sm_active_pct: number | null;
+  tensor_active_pct: number | null;
+  dram_active_pct: number | null;
 }
 
 /** Gaps of a stream by what it waited for, whoever worked meanwhile. */

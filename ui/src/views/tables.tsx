@@ -58,6 +58,9 @@ const COLUMNS: Column<AnyRow>[] = [
   word("class", "Kind", "Kind of work, by the kernel's name"),
   word("family", "Kind", "Kind of work, by the operator's name"),
   word("tensor_cores", "Tensor cores", "Whether the kernel runs on tensor cores, by its name"),
+  figure("sm_active_pct", "SMs busy", formatPercent, "Multiprocessors, by hardware counters, while it runs alone"),
+  figure("tensor_active_pct", "Tensor busy", formatPercent, "Tensor cores, by hardware counters, while it runs alone"),
+  figure("dram_active_pct", "Memory busy", formatPercent, "Device memory, by hardware counters, while it runs alone"),
 ];
 
 /** As the table means them. */
