@@ -137,34 +137,41 @@ UnitUse UnitSamples::MeanOver(DeviceId device, const IntervalSet& times) const {
 
 std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) const {
   constexpr double kAlone = 0.9;
+  constexpr std::size_t kMostAtOnce = 256;  // Damaged times may lie over each other without end.
   struct Sums {
     double weighted = 0, covered = 0;
   };
   std::map<std::pair<StringId, Unit>, Sums> sums;
   const auto& tasks = store.gpu_tasks;
   for (const auto& [of, samples] : samples_) {
-    std::vector<std::uint32_t> open;  // Tasks that began and may not have ended.
+    // Tasks that began and have not ended, a heap by their ends; and how many of each name.
+    std::vector<std::uint32_t> open;
+    std::map<StringId, std::int64_t> names;
+    const auto ends_later = [&](std::uint32_t a, std::uint32_t b) {
+      return store.TaskEnd(GpuTaskId(a)) > store.TaskEnd(GpuTaskId(b));
+    };
     std::uint32_t next = 0;
     for (const Sample& sample : samples) {
-      std::erase_if(open, [&](std::uint32_t task) {
-        return store.TaskEnd(GpuTaskId(task)) <= sample.time.start;
-      });
       for (; next < tasks.rows() && tasks.start[next] < sample.time.end; ++next) {
-        if (store.DeviceOf(GpuTaskId(next)) == of.first &&
-            store.TaskEnd(GpuTaskId(next)) > sample.time.start)
-          open.push_back(next);
+        if (store.DeviceOf(GpuTaskId(next)) != of.first) continue;
+        open.push_back(next);
+        std::push_heap(open.begin(), open.end(), ends_later);
+        ++names[tasks.name[next]];
       }
-      const bool one_name =
-          !open.empty() && std::all_of(open.begin(), open.end(), [&](std::uint32_t task) {
-            return tasks.name[task] == tasks.name[open.front()];
-          });
-      if (!one_name) continue;
-      IntervalSet runs;
+      while (!open.empty() && store.TaskEnd(GpuTaskId(open.front())) <= sample.time.start) {
+        const auto name = names.find(tasks.name[open.front()]);
+        if (--name->second == 0) names.erase(name);
+        std::pop_heap(open.begin(), open.end(), ends_later);
+        open.pop_back();
+      }
+      if (names.size() != 1 || open.size() > kMostAtOnce) continue;
+      std::vector<Interval> runs;
       for (const std::uint32_t task : open)
-        runs.AppendInOrder({tasks.start[task], store.TaskEnd(GpuTaskId(task))});
+        runs.push_back({tasks.start[task], store.TaskEnd(GpuTaskId(task))});
       const auto length = static_cast<double>(sample.time.length().ns());
-      if (static_cast<double>(runs.MeasureWithin(sample.time).ns()) < kAlone * length) continue;
-      Sums& of_name = sums[{tasks.name[open.front()], of.second}];
+      const IntervalSet alone = IntervalSet::UnionOf(std::move(runs));
+      if (static_cast<double>(alone.MeasureWithin(sample.time).ns()) < kAlone * length) continue;
+      Sums& of_name = sums[{names.begin()->first, of.second}];
       of_name.weighted += length * sample.pct;
       of_name.covered += length;
     }

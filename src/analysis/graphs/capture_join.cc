@@ -17,7 +17,6 @@
 #include "analysis/steps/step_kind.h"
 #include "cost/operator_cost.h"
 #include "store/row_copier.h"
-#include "store/slice.h"
 
 namespace headroom {
 namespace {
@@ -82,31 +81,57 @@ std::string_view NotedKernel(const TraceStore& store, HostEventId launch) {
   return name.substr(1, name.size() - 2);
 }
 
-void AddCaptures(Source& source, std::size_t trace, std::vector<Capture>& captures) {
-  const TraceStore& store = *source.store;
+/// Calls of a process that were captured if anything was, in order of time.
+using LaunchesOfProcess = std::map<ProcessId, std::vector<HostEventId>>;
+
+LaunchesOfProcess FindLaunches(const TraceStore& store, NameFacts& names) {
   std::vector<bool> ran(store.host_events.rows());
   for (const HostEventId launch : store.gpu_tasks.launch.values()) {
     if (launch.valid()) ran[launch.index()] = true;
   }
-  for (const GraphCapture& found : ListGraphCaptures(store, source.names)) {
-    if (!found.has_end) continue;
-    Capture capture{.trace = trace, .time = found.time};
-    for (std::size_t t = 0; t < store.threads.rows(); ++t) {
-      if (store.threads.process[t] != found.process) continue;
-      const TraceStore::RowRange rows = HostEventsWithin(store, ThreadId(t), found.time);
-      for (std::uint32_t row = rows.first; row < rows.last; ++row) {
-        if (ran[row] || !KindOfWork(store, source.names, row)) continue;
-        // A runtime call may pass its launch on to a driver call.
-        const HostEventId parent = store.host_events.parent[row];
-        if (parent.valid() && KindOfWork(store, source.names, parent.index())) continue;
-        capture.launches.emplace_back(row);
-      }
-    }
+  LaunchesOfProcess launches;
+  for (std::uint32_t row = 0; row < ran.size(); ++row) {
+    if (ran[row] || !KindOfWork(store, names, row)) continue;
+    // A runtime call may pass its launch on to a driver call.
+    const HostEventId parent = store.host_events.parent[row];
+    if (parent.valid() && KindOfWork(store, names, parent.index())) continue;
+    const ThreadId thread = store.host_events.thread[row];
+    launches[store.threads.process[thread.index()]].emplace_back(row);
+  }
+  for (auto& [process, of_process] : launches) {
+    std::stable_sort(of_process.begin(), of_process.end(), [&](HostEventId a, HostEventId b) {
+      return store.host_events.start[a.index()] < store.host_events.start[b.index()];
+    });
+  }
+  return launches;
+}
+
+/// The captures of a trace. Of captures of one process at one time nobody knows whose a launch is:
+/// they are none.
+void AddCaptures(Source& source, std::size_t trace, std::vector<Capture>& captures) {
+  const TraceStore& store = *source.store;
+  std::vector<GraphCapture> found = ListGraphCaptures(store, source.names);
+  if (found.empty()) return;
+  std::stable_sort(found.begin(), found.end(), [](const GraphCapture& a, const GraphCapture& b) {
+    return a.process != b.process ? a.process < b.process : a.time.start < b.time.start;
+  });
+  LaunchesOfProcess launches = FindLaunches(store, source.names);
+  const auto overlap = [&](std::size_t a, std::size_t b) {
+    return found[a].process == found[b].process && found[b].time.start < found[a].time.end;
+  };
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].has_end || (i > 0 && overlap(i - 1, i)) ||
+        (i + 1 < found.size() && overlap(i, i + 1)))
+      continue;
+    Capture capture{.trace = trace, .time = found[i].time};
+    const std::vector<HostEventId>& of_process = launches[found[i].process];
+    const auto from = [&](TimeNs when) {
+      return std::partition_point(of_process.begin(), of_process.end(), [&](HostEventId launch) {
+        return store.host_events.start[launch.index()] < when;
+      });
+    };
+    capture.launches.assign(from(found[i].time.start), from(found[i].time.end));
     if (capture.launches.empty()) continue;
-    std::stable_sort(
-        capture.launches.begin(), capture.launches.end(), [&](HostEventId a, HostEventId b) {
-          return store.host_events.start[a.index()] < store.host_events.start[b.index()];
-        });
     for (const HostEventId launch : capture.launches) {
       Work work{.kind = *KindOfWork(store, source.names, launch.index())};
       if (work.kind == GpuTaskKind::kKernel) work.kernel = NotedKernel(store, launch);
@@ -159,6 +184,7 @@ class Joiner {
     const std::vector<HostEventId> launches = FindReplays();
     if (launches.empty()) return out;
     for (std::size_t i = 0; i < sources_.size(); ++i) AddCaptures(sources_[i], i, captures_);
+    IndexCaptures();
     for (Source& source : sources_) copiers_.emplace_back(*source.store, store_);
     most_events_ = std::max(kFewestEvents,
                             kEventsPerRow * (store_.host_events.rows() + store_.gpu_tasks.rows()));
@@ -178,6 +204,9 @@ class Joiner {
   // What is copied is bounded, whatever nests in a damaged file.
   static constexpr std::size_t kFewestEvents = 1'000'000;
   static constexpr std::size_t kEventsPerRow = 8;
+  /// Tasks that are compared with launches: what fits alike, and yet not quite, in many captures,
+  /// ends there.
+  static constexpr std::size_t kMostCompared = 20'000'000;
 
   /// Fills replays_. Returns the launches in order of time.
   std::vector<HostEventId> FindReplays() {
@@ -213,10 +242,11 @@ class Joiner {
     return launches;
   }
 
-  static Fit FitByName(const Replay& replay, const Capture& capture) {
+  /// `wanted`: positions of the replay's work.
+  static Fit FitByName(const Replay& replay, const Positions& wanted, const Capture& capture) {
     Fit fit{.capture = &capture,
             .launch_of = std::vector<std::uint32_t>(replay.work.size(), Fit::kNone)};
-    for (const auto& [work, tasks] : PositionsOf(replay.work)) {
+    for (const auto& [work, tasks] : wanted) {
       const auto captured = capture.positions.find(work);
       if (captured == capture.positions.end() || captured->second.size() != tasks.size()) continue;
       for (std::size_t i = 0; i < tasks.size(); ++i) fit.launch_of[tasks[i]] = captured->second[i];
@@ -248,28 +278,59 @@ class Joiner {
     return fit;
   }
 
+  void IndexCaptures() {
+    for (std::size_t i = 0; i < captures_.size(); ++i) {
+      if (captures_[i].names_kernels) {
+        for (const auto& [work, positions] : captures_[i].positions) by_work_[work].push_back(i);
+      } else {
+        by_length_[captures_[i].work.size()].push_back(i);
+      }
+    }
+  }
+
+  /// The captures that share the rarest work of a replay.
+  const std::vector<std::size_t>& CapturesWith(const Positions& wanted) const {
+    static const std::vector<std::size_t> kNone;
+    const std::vector<std::size_t>* fewest = &kNone;
+    for (const auto& [work, tasks] : wanted) {
+      const auto known = by_work_.find(work);
+      if (known != by_work_.end() && (fewest->empty() || known->second.size() < fewest->size()))
+        fewest = &known->second;
+    }
+    return *fewest;
+  }
+
   /// The captures that fit best, those that name their kernels first. By order alone, several that
   /// differ in an operator tell nothing.
   std::vector<Fit> FindFits(const Replay& replay) {
     std::vector<Fit> best;
-    for (const bool by_name : {true, false}) {
-      for (const Capture& capture : captures_) {
-        if (capture.names_kernels != by_name) continue;
-        const std::size_t fewer = std::min(capture.work.size(), replay.work.size());
-        if (fewer * 100 < std::max(capture.work.size(), replay.work.size()) * kAgreeingPct)
-          continue;
-        Fit fit = by_name ? FitByName(replay, capture) : FitByOrder(replay, capture);
-        if (fit.capture == nullptr || (!best.empty() && fit.joined < best.front().joined)) continue;
-        if (!best.empty() && fit.joined > best.front().joined) best.clear();
-        best.push_back(std::move(fit));
-      }
-      if (best.empty()) continue;
-      const bool all_alike = std::all_of(best.begin(), best.end(), [&](const Fit& fit) {
-        return AreAlike(*fit.capture, *best.front().capture, /*shapes=*/false);
-      });
-      return by_name || all_alike ? best : std::vector<Fit>();
+    const auto consider = [&](Fit fit) {
+      if (fit.capture == nullptr || (!best.empty() && fit.joined < best.front().joined)) return;
+      if (!best.empty() && fit.joined > best.front().joined) best.clear();
+      best.push_back(std::move(fit));
+    };
+    const Positions wanted = PositionsOf(replay.work);
+    for (const std::size_t i : CapturesWith(wanted)) {
+      if (Spend(replay)) consider(FitByName(replay, wanted, captures_[i]));
     }
-    return best;
+    if (!best.empty()) return best;
+    const auto of_length = by_length_.find(replay.work.size());
+    if (of_length == by_length_.end()) return best;
+    for (const std::size_t i : of_length->second) {
+      if (Spend(replay)) consider(FitByOrder(replay, captures_[i]));
+    }
+    const bool all_alike = std::all_of(best.begin(), best.end(), [&](const Fit& fit) {
+      return AreAlike(*fit.capture, *best.front().capture, /*shapes=*/false);
+    });
+    return all_alike ? best : std::vector<Fit>();
+  }
+
+  /// Whether there is still time to compare the replay with one more capture.
+  bool Spend(const Replay& replay) {
+    const std::size_t price = replay.work.size() + 1;
+    if (budget_ < price) return false;
+    budget_ -= price;
+    return true;
   }
 
   /// Whether two captures have the same operators in the same order, of the same shapes.
@@ -303,6 +364,33 @@ class Joiner {
     return std::nullopt;
   }
 
+  /// Captures of one trace that fit alike.
+  struct Alike {
+    std::vector<Fit> fits;
+    bool same_shapes = true;
+    std::size_t replays = 0;  ///< Joined so far.
+  };
+  struct KnownFits {
+    std::map<std::size_t, Alike> of_trace;
+    bool same_shapes = true;  ///< In all traces.
+  };
+
+  KnownFits Group(std::vector<Fit> fits) const {
+    KnownFits known;
+    for (Fit& fit : fits) {
+      Alike& alike = known.of_trace[fit.capture->trace];
+      const Capture& first = alike.fits.empty() ? *fit.capture : *alike.fits.front().capture;
+      alike.same_shapes = alike.same_shapes && AreAlike(*fit.capture, first, /*shapes=*/true);
+      alike.fits.push_back(std::move(fit));
+    }
+    for (const auto& [trace, alike] : known.of_trace) {
+      const Capture& first = *known.of_trace.begin()->second.fits.front().capture;
+      known.same_shapes =
+          known.same_shapes && AreAlike(*alike.fits.front().capture, first, /*shapes=*/true);
+    }
+    return known;
+  }
+
   struct Choice {
     const Fit* fit;
     bool knows_shapes;
@@ -310,38 +398,31 @@ class Joiner {
 
   /// Of captures that fit alike: the trace of the smallest size that is large enough, else the
   /// first; of those of one trace, one after the other.
-  Choice Choose(HostEventId launch, const std::vector<Fit>& fits,
-                std::map<std::size_t, std::size_t>& replays_of) {
-    std::size_t trace = fits.front().capture->trace;
+  Choice Choose(HostEventId launch, KnownFits& known) {
+    std::size_t trace = known.of_trace.begin()->first;
     std::optional<std::int64_t> size;
-    if (const std::optional<std::int64_t> tokens = TokensAround(launch)) {
-      for (const Fit& fit : fits) {
-        const std::optional<std::int64_t> of_trace = sources_[fit.capture->trace].batch_size;
+    const std::optional<std::int64_t> tokens =
+        known.of_trace.size() > 1 ? TokensAround(launch) : std::nullopt;
+    if (tokens) {
+      for (const auto& [other, alike] : known.of_trace) {
+        const std::optional<std::int64_t> of_trace = sources_[other].batch_size;
         if (!of_trace || *of_trace < *tokens || (size && *size <= *of_trace)) continue;
         size = of_trace;
-        trace = fit.capture->trace;
+        trace = other;
       }
     }
-    std::vector<const Fit*> alike;
-    for (const Fit& fit : fits) {
-      if (fit.capture->trace == trace) alike.push_back(&fit);
-    }
-    const Fit* chosen = alike[replays_of[trace]++ % alike.size()];
-    const bool knows_shapes = std::all_of(fits.begin(), fits.end(), [&](const Fit& fit) {
-      return (size && fit.capture->trace != trace) ||
-             AreAlike(*fit.capture, *chosen->capture, /*shapes=*/true);
-    });
-    return {chosen, knows_shapes};
+    Alike& alike = known.of_trace.at(trace);
+    return {&alike.fits[alike.replays++ % alike.fits.size()],
+            alike.same_shapes && (size || known.same_shapes)};
   }
 
   /// Returns how many tasks of the replay were joined.
   std::int64_t Join(HostEventId launch, const Replay& replay) {
     if (captures_.empty() || replayed_.events.rows() > most_events_) return 0;
     const auto [known, is_new] = fits_.try_emplace(replay.work);
-    auto& [fits, replays_of] = known->second;
-    if (is_new) fits = FindFits(replay);
-    if (fits.empty()) return 0;
-    const Choice choice = Choose(launch, fits, replays_of);
+    if (is_new) known->second = Group(FindFits(replay));
+    if (known->second.of_trace.empty()) return 0;
+    const Choice choice = Choose(launch, known->second);
     if (replayed_.ran.empty()) replayed_.ran.resize(store_.gpu_tasks.rows());
     // In order of capture: what is inside comes behind what is around.
     std::vector<std::pair<std::uint32_t, GpuTaskId>> order;
@@ -408,16 +489,14 @@ class Joiner {
     return innermost;
   }
 
-  struct KnownFits {
-    std::vector<Fit> fits;
-    std::map<std::size_t, std::size_t> replays_of;  ///< By trace: replays joined so far.
-  };
-
   TraceStore& store_;
   NameFacts names_;
   std::vector<Source> sources_;  ///< The trace itself first.
   std::vector<RowCopier> copiers_;
   std::vector<Capture> captures_;
+  std::map<Work, std::vector<std::size_t>> by_work_;  ///< Captures that name their kernels.
+  std::map<std::size_t, std::vector<std::size_t>> by_length_;  ///< The others.
+  std::size_t budget_ = kMostCompared;
   std::unordered_map<HostEventId, Replay> replays_;  ///< By graph launch.
   std::map<std::vector<Work>, KnownFits> fits_;
   TraceStore::ReplayedEvents replayed_;

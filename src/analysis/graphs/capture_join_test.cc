@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "analysis/analyzed_trace.h"
 #include "analysis/health.h"
 #include "analysis/tables.h"
 #include "analysis/test_trace.h"
+#include "base/test_growth.h"
 
 namespace headroom {
 namespace {
@@ -227,6 +229,34 @@ TEST(CaptureJoin, NodesOfAGraphAreInTheirOwnOrderNotInThatOfTheirStarts) {
   store->gpu_tasks.graph_node.Mutable(1) = 1;
   JoinCaptures(*store, TestKnowledge());
   EXPECT_EQ(RanBy(*store)[1], "aten::mm, nn.Module: Linear_0");
+}
+
+TEST(CaptureJoin, CapturesAtOneTimeTellNothing) {
+  StoreBuilder b;
+  AddCapture(b, 0, true);
+  b.Call("cudaStreamBeginCapture", kOtherThread, 5, 1);
+  b.Call("cudaStreamEndCapture", kOtherThread, 50, 1);
+  AddReplay(b, 100, 1);
+  EXPECT_EQ(JoinCaptures(*b.Build(), TestKnowledge()).joined_launches, 0);
+}
+
+TEST(CaptureJoin, TimeGrowsWithTheNumberOfCapturesAndReplays) {
+  ExpectNoQuadraticTime(250, [](int n) {
+    StoreBuilder b;
+    for (int i = 0; i < n; ++i) {
+      AddCapture(b, i * 100, true);
+      AddReplay(b, 100'000'000 + i * 100, 500'000'000 + i);
+      const std::string own = "kernel_" + std::to_string(i);
+      b.Call("cudaStreamBeginCapture", kMain, i * 100 + 30, 1);
+      b.Call("hipLaunchKernel", kMain, i * 100 + 35, 1, 700'000'000 + i)
+          .Args("\"kernel\": \"" + own + "\"");
+      b.Call("cudaStreamEndCapture", kMain, i * 100 + 40, 1);
+      b.Call("cudaGraphLaunch", kMain, 100'000'000 + i * 100 + 60, 2, 600'000'000 + i);
+      b.Kernel(own, kStream, 100'000'000 + i * 100 + 70, 5, 600'000'000 + i);
+    }
+    std::shared_ptr<TraceStore> store = b.Build();
+    return [store, n] { EXPECT_EQ(JoinCaptures(*store, TestKnowledge()).joined_launches, 2 * n); };
+  });
 }
 
 TEST(CaptureJoin, ACaptureWithoutAnEndIsNone) {
