@@ -166,6 +166,7 @@ std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) co
       }
       if (names.size() != 1 || open.size() > kMostAtOnce) continue;
       std::vector<Interval> runs;
+      runs.reserve(open.size());
       for (const std::uint32_t task : open)
         runs.push_back({tasks.start[task], store.TaskEnd(GpuTaskId(task))});
       const auto length = static_cast<double>(sample.time.length().ns());
