@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -170,11 +172,15 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   if (!edited) return false;  // Without these tasks, the recorded order contradicts itself.
   MsInterval saves = forecaster.SavesOf(*edited, error);
   if (attempt.edit == nullptr) finding.scenario = attempt.scenario;
-  // A window's step may be longer than the mean step, of which the finding is.
-  const double most = finding.idle ? finding.idle->ms() : step_ms;
-  for (double* const value : {&saves.low, &saves.mid, &saves.high}) *value = std::min(*value, most);
+  // A window's step may be longer than the mean step, of which the finding is. A change may make
+  // the step longer; time that the GPU is idle can only be won.
+  const bool of_idle = finding.idle || !attempt.bound.empty();
+  const double least = of_idle ? 0 : -std::numeric_limits<double>::infinity();
+  const double most = finding.idle ? finding.idle->ms() : std::max(step_ms, 0.0);
+  for (double* const value : {&saves.low, &saves.mid, &saves.high})
+    *value = std::clamp(*value, least, most);
   // Between nothing and that.
-  if (!attempt.bound.empty()) saves.low = std::min(0.0, saves.mid);
+  if (!attempt.bound.empty()) saves.low = 0;
   finding.saves_ms = saves;
   finding.saves_note = attempt.bound.empty() ? fmt::format("forecast of {}", attempt.scenario)
                                              : fmt::format("at most: {}", attempt.bound);
@@ -289,11 +295,43 @@ Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const Ho
 
 }  // namespace
 
+namespace {
+
+/// Ends a program that is built for debugging where a report contradicts itself. What holds for any
+/// trace is tested by invariants_test.cc and tests/integration/test_invariants.py, too.
+void AssertInvariants([[maybe_unused]] const TraceReport& report) {
+#ifndef NDEBUG
+  constexpr double kRounding = 1 + 1e-9;
+  const auto is_ordered = [](const MsInterval& interval) {
+    return interval.low <= interval.mid && interval.mid <= interval.high;
+  };
+  if (report.breakdown) assert(report.breakdown->step.Sum() == report.breakdown->wall);
+  if (report.engine && report.engine->corrected_step_ms && report.steps.step_time) {
+    const MsInterval& corrected = *report.engine->corrected_step_ms;
+    assert(is_ordered(corrected) && 0 <= corrected.low);
+    assert(corrected.mid <= report.steps.step_time->ms() * kRounding);
+  }
+  for (const Finding& finding : report.findings) {
+    assert(!finding.share_pct ||
+           (0 <= *finding.share_pct && *finding.share_pct <= 100 * kRounding));
+    if (!finding.saves_ms) continue;
+    assert(is_ordered(*finding.saves_ms));
+    if (finding.idle)
+      assert(0 <= finding.saves_ms->low &&
+             finding.saves_ms->high <= finding.idle->ms() * kRounding);
+  }
+#endif
+}
+
+}  // namespace
+
 Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
                         TraceReport& report) {
   // What was recorded stands without forecasts, so no failure of theirs may take it.
   try {
-    return ForecastAll(store, knowledge, truth, report);
+    Status status = ForecastAll(store, knowledge, truth, report);
+    AssertInvariants(report);
+    return status;
   } catch (const std::bad_alloc&) {
     Abstain("out of memory", report);
   } catch (const std::exception& error) {
