@@ -94,6 +94,17 @@ class AllSteps(support.ProgramTest):
         self.assertNotIn("outlier-steps", [f["id"] for f in report["findings"]])
 
 
+class OldCategories(support.ProgramTest):
+    """Case 03: ranges are of category `Operator`, the GPU and the shapes were not recorded."""
+
+    def test_the_optimizer_is_forecast_by_its_kernels(self):
+        path = support.data_file("wild/kineto__resnet50_workers_0.pt.trace.json.gz")
+        outcome = support.headroom("whatif", path, "fused-optimizer", "--json", "--no-local-state")
+        (row,) = outcome.json()["scenarios"]
+        self.assertGreater(row["saves_ms"], 0)
+        self.assertIn("told by the recorded kernels alone", outcome.text)
+
+
 class Gpus(support.ProgramTest):
     """Which GPU the work ran on."""
 
