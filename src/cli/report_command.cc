@@ -42,7 +42,7 @@ constexpr const char* kReportExamples = R"(Examples:
   headroom report traces/ --only ranks               a folder, a file per rank: who waits for whom
   headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
   headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
-  headroom report replay.json.gz --capture capture.json.gz   kernels of CUDA or HIP graphs by operator
+  headroom report replay.json.gz --capture capture.json.gz   operators behind replayed graphs
   headroom report trace.json.gz --measured-step-ms 83.5   forecasts for the job as it runs
   mpirun -n 8 headroom report traces/                read by eight processes (docs/distributed.md)
 

@@ -225,18 +225,8 @@ class Whatif(support.ProgramTest):
         shapes = {"Input Dims", "Input type", "Input Strides", "Concrete Inputs"}
         # On BERT, and on ResNet-50: what lacks shapes, and what the job has not.
         missing = (
-            {"metaflow", "fuse-pointwise", "flash-attention", "checkpointing", "fused-optimizer"},
-            {
-                "tf32",
-                "amp",
-                "channels-last",
-                "metaflow",
-                "fuse-pointwise",
-                "checkpointing",
-                "vdnn",
-                "gist",
-                "fused-optimizer",
-            },
+            {"metaflow", "fuse-pointwise", "flash-attention", "checkpointing"},
+            {"tf32", "amp", "channels-last", "metaflow", "fuse-pointwise", "checkpointing", "vdnn", "gist"},
         )
         absent = (
             {

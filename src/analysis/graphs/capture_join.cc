@@ -443,8 +443,11 @@ class Joiner {
     const auto& events = source.store->host_events;
     switch (events.kind[event.index()]) {
       case HostEventKind::kOperator:
-      case HostEventKind::kPythonFrame:
         return true;
+      case HostEventKind::kPythonFrame: {
+        const HostRoles roles = source.names.Roles(events.name[event.index()]);
+        return roles.Has(HostRole::kModuleFrame) || !roles.Has(HostRole::kLibraryFrame);
+      }
       case HostEventKind::kAnnotation: {
         const HostRoles roles = source.names.Roles(events.name[event.index()]);
         return roles.Has(HostRole::kLayerRange) || roles.Has(HostRole::kForward) ||
