@@ -52,8 +52,7 @@ class Attribution {
   Attribution(const TraceStore& store, NameFacts& names, OperatorCosts& costs);
 
   const HostContext& Of(HostEventId event) const { return contexts_[event.index()]; }
-  /// Of the task's launch or, where the capture of its graph is known, of what was captured; an
-  /// empty context for an orphan.
+  /// The context of the event that ran the task (TraceStore::RanBy); an empty one for an orphan.
   const HostContext& Of(GpuTaskId task) const {
     const HostEventId event = store_.RanBy(task);
     return event.valid() ? Of(event) : orphan_;

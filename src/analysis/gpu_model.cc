@@ -16,7 +16,7 @@ bool IsDescribed(const DeviceInfo& gpu) {
   return !gpu.name.empty() || gpu.memory_bytes || gpu.sms || !gpu.compute_capability.empty();
 }
 
-/// Whether the descriptions of both are the same.
+/// Returns whether two GPUs are described in the same words.
 bool AreAlike(const DeviceInfo& a, const DeviceInfo& b) {
   return a.name == b.name && a.memory_bytes == b.memory_bytes && a.sms == b.sms &&
          a.compute_capability == b.compute_capability;

@@ -27,7 +27,7 @@ std::optional<BatchSizes> ReadList(const std::string& path) {
       text[text.find_first_not_of(" \t\r\n")] != '[')
     return std::nullopt;
   const nlohmann::json list = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!list.is_array()) return std::nullopt;
+  if (!list.is_array() || list.empty()) return std::nullopt;
   BatchSizes sizes;
   for (const nlohmann::json& entry : list) {
     if (!entry.is_object() || !entry.contains("file") || !entry["file"].is_string())
@@ -51,6 +51,11 @@ Result<std::vector<CaptureFile>> OpenCaptures(const std::vector<std::string>& pa
     } else {
       traces.push_back(path);
     }
+  }
+  if (traces.empty() && !paths.empty()) {
+    return Status::BadInput(paths.front() +
+                            ": lists captures and holds none; name the folder of the traces that "
+                            "it lists, or one of them");
   }
   std::vector<CaptureFile> captures;
   for (const std::string& path : traces) {

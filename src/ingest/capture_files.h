@@ -20,7 +20,7 @@ struct CaptureFile {
 
 /// Reads each file as a trace, but a list of captures (vLLM's execution_details.json: an array of
 /// objects with `file` and `batch_size`) for what it says of the others, by their file names. Fails
-/// as OpenTrace() does.
+/// as OpenTrace() does, and (kBadInput) where there is a list and no trace.
 Result<std::vector<CaptureFile>> OpenCaptures(const std::vector<std::string>& paths,
                                               const OpenOptions& options);
 

@@ -80,3 +80,8 @@ class Captures(support.ProgramTest):
         path = self.write("capture.json", "no trace")
         self.assert_refused(support.headroom("report", self.replay, "--capture", path), 3, path.name)
         self.assert_refused(support.headroom("report", self.replay, "--capture", path.parent / "none"), 3, "none")
+        path.write_text('[{"file": "a.json", "batch_size": 8}]')
+        self.assert_refused(support.headroom("report", self.replay, "--capture", path), 3, path.name, "lists captures")
+        path.write_text("[]")
+        report = self.report(self.replay, "--capture", path)
+        self.assertIn("unmatched-capture", [issue["code"] for issue in report["health"]["issues"]])

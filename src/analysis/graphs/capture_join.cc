@@ -325,7 +325,7 @@ class Joiner {
     return all_alike ? best : std::vector<Fit>();
   }
 
-  /// Whether there is still time to compare the replay with one more capture.
+  /// Pays for one more comparison with the replay. Returns false once the budget is spent.
   bool Spend(const Replay& replay) {
     const std::size_t price = replay.work.size() + 1;
     if (budget_ < price) return false;
@@ -333,7 +333,8 @@ class Joiner {
     return true;
   }
 
-  /// Whether two captures have the same operators in the same order, of the same shapes.
+  /// Returns whether two captures launch from the same operators in the same order; with `shapes`,
+  /// of the same shapes, too.
   bool AreAlike(const Capture& a, const Capture& b, bool shapes) const {
     if (&a == &b) return true;
     if (a.launches.size() != b.launches.size()) return false;
@@ -396,8 +397,8 @@ class Joiner {
     bool knows_shapes;
   };
 
-  /// Of captures that fit alike: the trace of the smallest size that is large enough, else the
-  /// first; of those of one trace, one after the other.
+  /// Picks one of the captures that fit equally well: from the trace of the smallest size that
+  /// holds the tokens, else from the first; within a trace, one after the other.
   Choice Choose(HostEventId launch, KnownFits& known) {
     std::size_t trace = known.of_trace.begin()->first;
     std::optional<std::int64_t> size;
@@ -438,7 +439,8 @@ class Joiner {
     return std::ssize(order);
   }
 
-  /// Whether an event says what its launches are for.
+  /// Returns whether a replay shows an event: operators, modules, lines of the job, and ranges of
+  /// a layer or a phase.
   bool Tells(Source& source, HostEventId event) {
     const auto& events = source.store->host_events;
     switch (events.kind[event.index()]) {

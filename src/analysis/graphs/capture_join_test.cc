@@ -46,17 +46,24 @@ void AddReplay(StoreBuilder& b, std::int64_t start, std::int64_t correlation) {
   b.Kernel(kAdd, kStream, start + 42, 10, correlation);
 }
 
+struct Analyses {
+  explicit Analyses(const TraceStore& store)
+      : names(store, TestKnowledge()), costs(store), attribution(store, names, costs) {}
+
+  NameFacts names;
+  OperatorCosts costs;
+  Attribution attribution;
+};
+
 /// Names of what ran each GPU task: "operator, layer".
 std::vector<std::string> RanBy(const TraceStore& store) {
-  NameFacts names(store, TestKnowledge());
-  OperatorCosts costs(store);
-  const Attribution attribution(store, names, costs);
+  Analyses of(store);
   std::vector<std::string> out;
   const auto text = [&](HostEventId event) {
     return event.valid() ? std::string(store.Text(store.host_events.name[event.index()])) : "none";
   };
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
-    const HostContext& context = attribution.Of(GpuTaskId(i));
+    const HostContext& context = of.attribution.Of(GpuTaskId(i));
     out.push_back(text(context.op) + ", " + text(context.layer));
   }
   return out;
@@ -102,12 +109,10 @@ TEST(CaptureJoin, EachReplayCallsTheOperatorsOnceAndTakesNoTimeOfTheHost) {
   const auto store = b.Build(), capture = of_capture.Build();
   const CaptureTrace traces[] = {{capture.get(), std::nullopt}};
   JoinCaptures(*store, TestKnowledge(), traces);
-  NameFacts names(*store, TestKnowledge());
-  OperatorCosts costs(*store);
-  const Attribution attribution(*store, names, costs);
+  Analyses of(*store);
   const std::vector<CostedCall> work =
-      CollectCostedWork(*store, names, attribution, costs, nullptr);
-  const std::vector<TimeRow> rows = OperatorTable(*store, attribution, work);
+      CollectCostedWork(*store, of.names, of.attribution, of.costs, nullptr);
+  const std::vector<TimeRow> rows = OperatorTable(*store, of.attribution, work);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].name, kProduct);
   EXPECT_EQ(rows[0].count, 2);
@@ -190,11 +195,10 @@ TEST(CaptureJoin, WhereCapturesOfOtherShapesFitShapesAreUnknown) {
     const CaptureTrace traces[] = {{of_small.get(), size}, {of_large.get(), larger_size}};
     EXPECT_EQ(JoinCaptures(*store, TestKnowledge(), traces).joined_tasks, 2);
     EXPECT_EQ(RanBy(*store)[0], "aten::mm, nn.Module: Linear_0");
-    NameFacts names(*store, TestKnowledge());
-    OperatorCosts costs(*store);
-    const Attribution attribution(*store, names, costs);
+    Analyses of(*store);
     double sum = 0;
-    for (const CostedCall& call : CollectCostedWork(*store, names, attribution, costs, nullptr))
+    for (const CostedCall& call :
+         CollectCostedWork(*store, of.names, of.attribution, of.costs, nullptr))
       sum += call.cost->flops;
     return sum;
   };
@@ -212,10 +216,8 @@ TEST(CaptureJoin, TheLaunchTellsWhatTheCaptureDoesNot) {
   const auto store = b.Build(), capture = of_capture.Build();
   const CaptureTrace traces[] = {{capture.get(), std::nullopt}};
   JoinCaptures(*store, TestKnowledge(), traces);
-  NameFacts names(*store, TestKnowledge());
-  OperatorCosts costs(*store);
-  const Attribution attribution(*store, names, costs);
-  EXPECT_EQ(attribution.Of(GpuTaskId(0u)).phase, Phase::kOptimizer);
+  Analyses of(*store);
+  EXPECT_EQ(of.attribution.Of(GpuTaskId(0u)).phase, Phase::kOptimizer);
 }
 
 TEST(CaptureJoin, NodesOfAGraphAreInTheirOwnOrderNotInThatOfTheirStarts) {
