@@ -276,7 +276,12 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
       case HostEventKind::kAnnotation: {
         const HostRoles roles = names.Roles(events.name[row]);
         if (kind == HostEventKind::kOperator && is_of_xla) {
-          const Phase phase = PhaseOfXlaOperation(store_, events.args[row]);
+          Phase phase = PhaseOfXlaOperation(store_, events.args[row]);
+          // Names of TensorFlow's operations tell, "gradient_tape/dense/MatMul:MatMul".
+          const bool is_tensorflow =
+              store_.Text(events.name[row]).find(':') != std::string_view::npos;
+          if (phase == Phase::kOther && is_tensorflow)
+            phase = PhaseInside(context.phase, roles, kind, autograd);
           if (phase != Phase::kOther) context.phase = phase;
         } else if (!is_feeder) {
           context.phase = PhaseInside(context.phase, roles, kind, autograd);

@@ -477,6 +477,26 @@ bool ComputesOnCpu(const Evidence& evidence) {
 
 }  // namespace
 
+DurationNs OperatorTime(const Evidence& evidence) {
+  const TraceStore& store = evidence.store;
+  const auto& events = store.host_events;
+  std::vector<Interval> spans, operators;
+  for (const std::size_t row : evidence.rows) spans.push_back(evidence.steps.spans[row]);
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const ProcessId process = store.threads.process[events.thread[row].index()];
+    if (events.kind[row] == HostEventKind::kOperator &&
+        (!evidence.steps.process.valid() || process == evidence.steps.process))
+      operators.push_back({events.start[row], store.HostEnd(HostEventId(row))});
+  }
+  IntervalSet time =
+      Intersect(IntervalSet::UnionOf(std::move(operators)), IntervalSet::UnionOf(std::move(spans)));
+  const HostActivity& host = evidence.host;
+  for (const IntervalSet* const other :
+       {&host.data_wait, &host.callback, &host.host_to_device, &host.communication})
+    time = Subtract(time, *other);
+  return evidence.PerStep(time.Measure());
+}
+
 Bottleneck JudgeHostOnly(const Evidence& evidence) {
   const StepBreakdown& breakdown = *evidence.report.breakdown;
   const BreakdownParts& step = breakdown.step;
@@ -505,18 +525,23 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
       verdict.evidence.push_back(UnmarkedText(evidence));
     return verdict;
   }
-  const DurationNs computes = step.forward + step.backward + step.optimizer;
-  if (evidence.report.health.grade < 'D' && SharePct(computes, breakdown.wall) >= kMostPct &&
-      ComputesOnCpu(evidence)) {
-    verdict.verdict = Verdict::kCpuCompute;
-    verdict.share_pct = SharePct(computes, breakdown.wall);
-    verdict.confidence = "medium";
-    verdict.evidence = {
-        Holds(computes, breakdown,
-              "forward, backward and optimizer on the CPU; no GPU work was launched")};
-    if (first.time.ns() > 0)
-      verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
-    return verdict;
+  if (evidence.report.health.grade < 'D' && ComputesOnCpu(evidence)) {
+    DurationNs computes = step.forward + step.backward + step.optimizer;
+    std::string_view what = "forward, backward and optimizer on the CPU";
+    if (SharePct(computes, breakdown.wall) < kMostPct) {  // Compilers do not tell phases.
+      computes = OperatorTime(evidence);
+      what = "operators on the CPU";
+    }
+    if (SharePct(computes, breakdown.wall) >= kMostPct) {
+      verdict.verdict = Verdict::kCpuCompute;
+      verdict.share_pct = SharePct(computes, breakdown.wall);
+      verdict.confidence = "medium";
+      verdict.evidence = {
+          Holds(computes, breakdown, fmt::format("{}; no GPU work was launched", what))};
+      if (first.time.ns() > 0)
+        verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
+      return verdict;
+    }
   }
   verdict.evidence = {
       "no GPU work was recorded, so nothing can be said about what the GPU waits for"};

@@ -91,6 +91,10 @@ bool HostRunsOn(const StepRow& step);
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 
+/// Returns how long a judged step runs operators on average, on any thread of its process, without
+/// waits and callbacks.
+DurationNs OperatorTime(const Evidence& evidence);
+
 /// Of a trace without GPU work: input, communication or a callback, where it clearly holds the step
 /// on the host's clock; else unknown. A GPU that was not recorded may hide any wait, so the
 /// confidence is medium at most.

@@ -318,7 +318,10 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
 /// What the program does in the step beside loading and training, where no GPU work is known.
 std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   constexpr double kWorthAFinding = 10, kHoldsTheStep = 50;
-  const DurationNs other = evidence.report.breakdown->step.other;
+  const BreakdownParts& step = evidence.report.breakdown->step;
+  const DurationNs of_no_phase =
+      OperatorTime(evidence) - step.forward - step.backward - step.optimizer;
+  const DurationNs other = step.other - std::clamp(of_no_phase, DurationNs(0), step.other);
   const double share = SharePct(other, Wall(evidence));
   if (share < kWorthAFinding || evidence.store.steps.rows() == 0) return std::nullopt;
   const std::string figure = FormatMs(other);

@@ -45,6 +45,7 @@ constexpr RoleName kRoles[] = {
     {"garbage-collection", HostRole::kGarbageCollection},
     {"evaluation", HostRole::kEvaluation},
     {"memory-call", HostRole::kMemoryCall},
+    {"epoch-edge", HostRole::kEpochEdge},
 };
 
 std::optional<HostRole> RoleFromName(std::string_view name) {

@@ -45,6 +45,7 @@ enum class HostRole : std::uint8_t {
   kGarbageCollection,
   kEvaluation,
   kMemoryCall,
+  kEpochEdge,
 };
 
 /// A set of roles.

@@ -28,6 +28,7 @@ constexpr NamedWork kNamedWork[] = {
     {HostRole::kGarbageCollection, "garbage collection", false},
     {HostRole::kCheckpoint, "checkpoints", false},
     {HostRole::kMemoryCall, "memory calls", false},
+    {HostRole::kEpochEdge, "epoch edges", false},
 };
 
 std::string_view RowOfKind(StepKind kind) {

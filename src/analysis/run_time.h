@@ -16,8 +16,8 @@ namespace headroom {
 /// `wall`: to the first of
 ///
 ///   autotuning, evaluation (ranges, and steps of that kind);
-///   compilation, garbage collection, checkpoints, memory calls, data wait, while the GPU is idle
-///   (without GPU work: always);
+///   compilation, garbage collection, checkpoints, memory calls, epoch edges, data wait, while the
+///   GPU is idle (without GPU work: always);
 ///   steps, by kind if kinds differ: of those that take 1.5 times the median or longer only the
 ///   median, the rest is `first step` or `slow steps`;
 ///   earlier work: before the steps' own time, from the host's first step or from the first task

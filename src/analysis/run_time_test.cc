@@ -56,6 +56,17 @@ TEST(RunTime, NamesWhatTheHostDoesBetweenSteps) {
       (Parts{{"steps", 6000}, {"checkpoints", 700}, {"evaluation", 4000}, {"between steps", 300}}));
 }
 
+TEST(RunTime, NamesTheEdgesOfEpochs) {
+  StoreBuilder b;
+  for (int i = 0; i < 3; ++i) AddStep(b, i, i * 1000);
+  b.Frame("torch/utils/data/dataloader.py(1550): _shutdown_workers", kMain, 3000, 300);
+  b.Annotation("on_train_epoch_end", kMain, 3300, 200);
+  b.Frame("torch/utils/data/dataloader.py(489): __iter__", kMain, 3500, 500);
+  b.Frame("torch/utils/data/dataloader.py(420): _get_iterator", kMain, 3510, 380);
+  for (int i = 3; i < 6; ++i) AddStep(b, i, 4000 + (i - 3) * 1000);
+  EXPECT_EQ(PartsUs(b), (Parts{{"steps", 6000}, {"epoch edges", 1000}}));
+}
+
 TEST(RunTime, CountsHostWorkOnlyWhileTheGpuIsIdle) {
   StoreBuilder b;
   for (int i = 0; i < 4; ++i) {

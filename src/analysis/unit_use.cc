@@ -37,8 +37,9 @@ DeviceId DeviceOf(const TraceStore& store, std::size_t counter, const std::set<D
 }
 
 bool IsPercent(std::string_view name, std::string_view unit) {
-  return unit == "%" || name.find("pct") != std::string_view::npos ||
-         name.find('%') != std::string_view::npos || name.find("percent") != std::string_view::npos;
+  return unit == "%" || name.find("mfmautil") != std::string_view::npos ||
+         name.find("pct") != std::string_view::npos || name.find('%') != std::string_view::npos ||
+         name.find("percent") != std::string_view::npos;
 }
 
 }  // namespace
@@ -48,8 +49,8 @@ std::optional<UnitSamples::Unit> UnitSamples::UnitOf(std::string_view counter) {
     std::string_view part;
     Unit unit;
   };
-  // CUPTI's metrics, then the words of Nsight Systems and of PyTorch.
-  static constexpr std::array<Words, 12> kWords = {
+  // CUPTI's metrics, the words of Nsight Systems and of PyTorch, ROCm's metrics.
+  static constexpr std::array<Words, 15> kWords = {
       {{"sm__cycles_active", Unit::kMultiprocessor},
        {"sms active", Unit::kMultiprocessor},
        {"sm active", Unit::kMultiprocessor},
@@ -61,7 +62,10 @@ std::optional<UnitSamples::Unit> UnitSamples::UnitOf(std::string_view counter) {
        {"dram__throughput", Unit::kMemory},
        {"gpu__dram_throughput", Unit::kMemory},
        {"dram throughput", Unit::kMemory},
-       {"dram bandwidth", Unit::kMemory}}};
+       {"dram bandwidth", Unit::kMemory},
+       {"dram read", Unit::kMemoryRead},
+       {"dram write", Unit::kMemoryWrite},
+       {"mfmautil", Unit::kTensorCore}}};
   for (const Words& words : kWords) {
     if (counter.find(words.part) != std::string_view::npos) return words.unit;
   }
@@ -75,9 +79,31 @@ std::optional<double>& UnitSamples::FigureOf(UnitUse& use, Unit unit) {
     case Unit::kTensorCore:
       return use.tensor_active_pct;
     case Unit::kMemory:
+    case Unit::kMemoryRead:
+    case Unit::kMemoryWrite:
       return use.dram_active_pct;
   }
   return use.sm_active_pct;
+}
+
+void UnitSamples::SumDirections() {
+  std::map<DeviceId, std::vector<Sample>> sums;
+  for (const auto& [of, reads] : samples_) {
+    const auto writes = samples_.find({of.first, Unit::kMemoryWrite});
+    if (of.second != Unit::kMemoryRead || writes == samples_.end()) continue;
+    auto write = writes->second.begin();
+    for (const Sample& read : reads) {
+      while (write != writes->second.end() && write->time.start < read.time.start) ++write;
+      if (write == writes->second.end()) break;
+      if (write->time.start == read.time.start)
+        sums[of.first].push_back({read.time, std::min(read.pct + write->pct, 100.0)});
+    }
+  }
+  for (auto& [device, samples] : sums)
+    samples_.try_emplace({device, Unit::kMemory}, std::move(samples));
+  std::erase_if(samples_, [](const auto& of) {
+    return of.first.second == Unit::kMemoryRead || of.first.second == Unit::kMemoryWrite;
+  });
 }
 
 UnitSamples::UnitSamples(const TraceStore& store) {
@@ -112,6 +138,9 @@ UnitSamples::UnitSamples(const TraceStore& store) {
   for (auto& [of, samples] : samples_) {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time.start < b.time.start; });
+  }
+  SumDirections();
+  for (auto& [of, samples] : samples_) {
     for (std::size_t i = 0; i + 1 < samples.size(); ++i)
       samples[i].time.end = samples[i + 1].time.start;
     samples.pop_back();  // Nobody knows how long the last one holds.

@@ -30,13 +30,15 @@ class UnitSamples {
   std::map<StringId, UnitUse> MeansByName(const TraceStore& store) const;
 
  private:
-  enum class Unit { kMultiprocessor, kTensorCore, kMemory };
+  /// Some profilers tell memory by direction: both sum to `kMemory`.
+  enum class Unit { kMultiprocessor, kTensorCore, kMemory, kMemoryRead, kMemoryWrite };
   struct Sample {
     Interval time;
     double pct;
   };
   static std::optional<Unit> UnitOf(std::string_view counter);
   static std::optional<double>& FigureOf(UnitUse& use, Unit unit);
+  void SumDirections();
 
   std::map<std::pair<DeviceId, Unit>, std::vector<Sample>>
       samples_;  ///< In order of time, without overlap.

@@ -62,6 +62,18 @@ TEST(UnitUse, ASampleOfSeveralKernelsTellsOfNone) {
   EXPECT_NEAR(report.efficiency.units.tensor_active_pct.value(), 50, 1e-9);
 }
 
+TEST(UnitUse, DirectionsOfMemorySum) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 1000);
+  for (int i = 0; i <= 10; ++i) {
+    b.Counter("DRAM Read Bandwidth [Throughput %]", "GPU 0", "", i * 100, 30);
+    b.Counter("DRAM Write Bandwidth [Throughput %]", "GPU 0", "", i * 100, i < 5 ? 12 : 90);
+  }
+  const UnitUse use =
+      UnitSamples(*b.Build()).MeanOver(DeviceId(0u), IntervalSet::UnionOf({{AtUs(0), AtUs(1000)}}));
+  EXPECT_NEAR(use.dram_active_pct.value(), (42 + 100) / 2.0, 1e-9);  // No more than all of it.
+}
+
 TEST(UnitUse, OtherCountersSayNothingOfUnits) {
   StoreBuilder b = Sampled(80, 0, 20, 70);
   StoreBuilder other;

@@ -4,12 +4,13 @@
 #include <thread>
 #include <utility>
 
-#include "analysis/graphs/capture_join.h"
 #include "cli/flags/value_checks.h"
 #include "cli/progress.h"
 #include "cli/step_range.h"
+#include "cli/trace_files.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
+#include "serve/join_capture_files.h"
 #include "whatif/calibrated_job.h"
 
 namespace headroom::cli {
@@ -24,6 +25,12 @@ void AddJobFlags(Command command, JobOptions& options) {
                  "Only steps A to B, by number, both included, as if no others were recorded")
       .TypeName("A:B");
   command
+      .AddOption(
+          "--capture", options.capture,
+          "Trace, or folder of traces, that holds the captures of the graphs that the job replays")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command
       .AddOption("--measured-step-ms", options.measured_step_ms,
                  "True time of a step without a profiler, for jobs that the host paces")
       .TypeName("X")
@@ -34,6 +41,13 @@ void AddJobFlags(Command command, JobOptions& options) {
       .TypeName("FILE");
   command.AddFlag("--no-local-state", options.calibration.no_local_state,
                   "Use nothing that was learned on this machine");
+}
+
+Result<std::vector<std::string>> CaptureFiles(const std::string& capture) {
+  if (capture.empty()) return std::vector<std::string>();
+  Result<TraceFiles> files = FindTraceFiles({capture});
+  if (!files.ok()) return files.status();
+  return std::move(files.value().paths);
 }
 
 Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
@@ -50,6 +64,8 @@ Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
 Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options) {
   Result<AnalysisOptions> analysis = AnalysisOf(options);
   if (!analysis.ok()) return analysis.status();
+  const Result<std::vector<std::string>> captures = CaptureFiles(options.capture);
+  if (!captures.ok()) return captures.status();
   OpenedTrace opened;
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
   if (!knowledge.ok()) return knowledge.status();
@@ -61,7 +77,10 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace, open);
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();
-  JoinCaptures(*opened.store, *opened.knowledge);
+  if (Status joined = JoinCaptureFiles(*opened.store, *opened.knowledge, captures.value(),
+                                       {.threads = open.threads});
+      !joined.ok())
+    return joined;
   opened.analysis = std::move(analysis).value();
   opened.analysis.path = trace;
   return opened;

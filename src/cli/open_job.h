@@ -19,7 +19,8 @@ namespace headroom::cli {
 
 struct JobOptions {
   std::string step_marker;
-  std::string steps;  ///< "A:B", as ParseStepRange() reads it; empty: all.
+  std::string steps;    ///< "A:B", as ParseStepRange() reads it; empty: all.
+  std::string capture;  ///< A trace, or a folder of traces, with the captures of its graphs.
   std::optional<double> measured_step_ms;
   CalibrationFlags calibration;
   std::vector<NamedText> device_files;  ///< Beside the built-in ones.
@@ -46,6 +47,9 @@ struct OpenedTrace {
   std::unique_ptr<TraceStore> store;
   AnalysisOptions analysis;
 };
+
+/// The files that --capture names; none: it was not given. Fails as FindTraceFiles() does.
+Result<std::vector<std::string>> CaptureFiles(const std::string& capture);
 
 /// What the flags say of the analysis of any trace; its path is not set. Fails (kUsage) for steps
 /// that are no range.

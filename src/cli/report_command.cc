@@ -9,6 +9,7 @@
 #include "analysis/knowledge.h"
 #include "cli/flags/value_checks.h"
 #include "cli/join_team.h"
+#include "cli/open_job.h"
 #include "cli/ranks.h"
 #include "cluster/straggler_finding.h"
 #include "embedded/page_files.h"
@@ -129,7 +130,7 @@ ReportCommand::ReportCommand(Command parent) {
   command_
       .AddOption(
           "--capture", capture_,
-          "Trace, or folder of traces, recorded while the graphs were captured that TRACE replays")
+          "Trace, or folder of traces, that holds the captures of the graphs that the job replays")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Group(kSelection);
@@ -345,11 +346,9 @@ Result<FileRequest> ReportCommand::MakeRequest() const {
   request.calibration = calibration_;
   request.measured_step_ms = measured_step_ms_;
   request.show = show_;
-  if (!capture_.empty()) {
-    Result<TraceFiles> captures = FindTraceFiles({capture_});
-    if (!captures.ok()) return captures.status();
-    request.captures = std::move(captures.value().paths);
-  }
+  Result<std::vector<std::string>> captures = CaptureFiles(capture_);
+  if (!captures.ok()) return captures.status();
+  request.captures = std::move(captures).value();
   return request;
 }
 
@@ -449,6 +448,7 @@ std::vector<std::string> ReportCommand::CheckArguments(std::size_t reports) cons
   };
   if (!steps_.empty()) add("--steps", steps_);
   if (!step_marker_.empty()) add("--step-marker", step_marker_);
+  if (!capture_.empty()) add("--capture", capture_);
   if (files_.paths.size() == 1 && rank_ && reports == 1) add("--rank", fmt::format("{}", *rank_));
   if (max_expansion_ != ExpansionLimit().max_ratio)
     add("--max-expansion", fmt::format("{}", max_expansion_));
@@ -464,6 +464,7 @@ std::vector<std::string> ReportCommand::ForecastArguments() const {
     arguments.push_back(value);
   };
   if (!step_marker_.empty()) add("--step-marker", step_marker_);
+  if (!capture_.empty()) add("--capture", capture_);
   if (measured_step_ms_) add("--measured-step-ms", fmt::format("{}", *measured_step_ms_));
   if (!calibration_.path.empty()) add("--calibration", calibration_.path);
   if (calibration_.no_local_state) arguments.emplace_back("--no-local-state");

@@ -103,6 +103,7 @@ std::vector<std::string> UiCommand::CheckArguments() const {
   if (!options_.steps.empty()) arguments.insert(arguments.end(), {"--steps", options_.steps});
   if (!options_.step_marker.empty())
     arguments.insert(arguments.end(), {"--step-marker", options_.step_marker});
+  if (!options_.capture.empty()) arguments.insert(arguments.end(), {"--capture", options_.capture});
   return arguments;
 }
 
@@ -111,6 +112,7 @@ std::vector<std::string> UiCommand::ForecastArguments(
   std::vector<std::string> arguments;
   if (!options_.step_marker.empty())
     arguments.insert(arguments.end(), {"--step-marker", options_.step_marker});
+  if (!options_.capture.empty()) arguments.insert(arguments.end(), {"--capture", options_.capture});
   if (measured_step_ms)
     arguments.insert(arguments.end(), {"--measured-step-ms", fmt::format("{}", *measured_step_ms)});
   if (!options_.calibration.path.empty())
@@ -123,9 +125,12 @@ Result<std::unique_ptr<TraceSession>> UiCommand::Open(
     const std::string& trace, std::optional<double> measured_step_ms) const {
   const Result<AnalysisOptions> analysis = AnalysisOf(options_);
   if (!analysis.ok()) return analysis.status();
+  Result<std::vector<std::string>> captures = CaptureFiles(options_.capture);
+  if (!captures.ok()) return captures.status();
   TraceSession::Options options = {.analysis = analysis.value(),
                                    .calibration = options_.calibration,
-                                   .measured_step_ms = measured_step_ms};
+                                   .measured_step_ms = measured_step_ms,
+                                   .captures = std::move(captures).value()};
   options.open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.analysis.path = trace;
   options.report.inputs = {trace};

@@ -50,18 +50,34 @@ void ParseExtent(std::string_view text, std::int32_t (&out)[3]) {
   std::copy(std::begin(parts), std::end(parts), std::begin(out));
 }
 
-/// Whether XLA's runtime names what it does by itself like this: nobody marked it.
+/// Whether the runtimes of XLA and TensorFlow name what they do by themselves like this: nobody
+/// marked it.
 bool IsOfTheRuntime(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {
       "PjRt",
       "PJRT_",
       "Pjrt",
+      "CommonPjRt",
       "TfrtCpu",
       "BufferSequencingEvent::",
       "GpuExecutable",
       "Thunks::",
       "ThunkExecutor",
       "ThreadpoolListener::",
+      "SlinkyThreadPool::",
+      "ExecutorState::",
+      "ExecutorDoneCallback",
+      "KernelAndDeviceFunc::",
+      "EagerKernelExecute",
+      "EagerExecute",
+      "EagerCopyToDevice",
+      "FunctionRun",
+      "TFE_",
+      "ValidateInputTypeAndPlacement",
+      "PrefetchProduce",
+      "PrefetchConsume",
+      "Iterator::",
+      "MakeIterator::",
       "PythonRefManager::",
       "DeviceMemAllocator::",
       "LocalExecutable::",
@@ -77,6 +93,9 @@ bool IsOfTheRuntime(std::string_view name) {
       "Build buffer allocations",
       "Resolve constant globals",
       "ParseArguments",
+      "AllocateOutputBuffers",
+      "Handle input",
+      "end: ",  // What ends a thunk of the CPU, which has a span of its own.
   };
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -122,6 +141,17 @@ HostEventKind HostKindOf(std::string_view name) {
   if (name.size() > 2 && name.starts_with("cu") && IsUpper(name[2]))
     return HostEventKind::kDriverCall;
   return IsOfTheRuntime(name) ? HostEventKind::kOther : HostEventKind::kAnnotation;
+}
+
+bool IsThunk(HostEventKind kind, std::string_view name, std::string_view hlo_op) {
+  return kind == HostEventKind::kAnnotation && !hlo_op.empty() && name == hlo_op;
+}
+
+bool IsTensorFlowOperation(std::string_view shown, std::string_view full_name) {
+  if (shown.empty() || (!IsUpper(shown.front()) && shown.front() != '_')) return false;
+  if (full_name.size() < shown.size() + 2 || !full_name.ends_with(shown)) return false;
+  full_name.remove_suffix(shown.size());
+  return full_name.back() == ':' && full_name[full_name.size() - 2] != ':';
 }
 
 std::string_view CategoryOf(HostEventKind kind, std::string_view name) {

@@ -58,7 +58,8 @@ LaunchedOperators::Spans LaunchedOperators::FindSpans(TraceStore& store, StringI
   Spans spans;
   auto of_thread = spans.end();  // Rows come thread by thread.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
-    if (rows.kind.Pending(row) != HostEventKind::kAnnotation) continue;
+    const HostEventKind kind = rows.kind.Pending(row);
+    if (kind != HostEventKind::kAnnotation && kind != HostEventKind::kOperator) continue;
     const auto known = args_of.find(rows.name.Pending(row));
     if (known == args_of.end()) continue;
     rows.kind.MutablePending(row) = HostEventKind::kOperator;

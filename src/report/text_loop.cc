@@ -267,11 +267,11 @@ void WriteRun(TextContext& c) {
   const std::optional<RunTime>& run = c.file.run;
   c.page.Heading("Run", run ? fmt::format("{} recorded", FormatMs(run->wall)) : "", Style::kPlain);
   if (!run) return c.None("Not known: it needs a step that is whole.");
-  c.Meaning(fmt::format(
-      "Where the time of the recording went; the rows sum to it.{}",
-      c.HasGpuWork() ? " Compilation, garbage collection, checkpoints, memory calls and data wait "
-                       "count while the GPU is idle."
-                     : ""));
+  c.Meaning(fmt::format("Where the time of the recording went; the rows sum to it.{}",
+                        c.HasGpuWork()
+                            ? " Compilation, garbage collection, checkpoints, memory calls, "
+                              "epoch edges and data wait count while the GPU is idle."
+                            : ""));
   constexpr double kMinutes = 60, kPercent = 100;
   WriteTable<RunRow>(
       c.page, run->rows,

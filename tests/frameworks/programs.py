@@ -60,17 +60,6 @@ class FrameworkTest(support.ProgramTest):
         self.assertNotIn("the Python loop is not timed", outcome.message)
         return recording
 
-    def report(self, *args, **kwargs):
-        """Works as in ProgramTest, but ignores a known defect, which Torch.test_a_cold_first_step covers."""
-        outcome = support.headroom("report", "--json", *args, **kwargs)
-        self.assertEqual(outcome.code, 0, outcome)
-        report = outcome.json()
-        for finding in report["findings"]:
-            if finding["id"] == "outlier-steps":
-                finding["share_pct"] = None
-        self.assertEqual(support.violations(report), [], outcome)
-        return report
-
     def assert_steps(self, report, count):
         """Requires `count` steps, marked in the file, and no health issue of severity error."""
         issues = report["health"]["issues"]

@@ -268,7 +268,7 @@ def jax_steps(folder):
         gradient = jax.grad(lambda w: numpy.mean(numpy.tanh(inputs @ w) ** 2))(weights)
         return weights - 0.1 * gradient
 
-    weights, inputs = numpy.ones((64, 64)), numpy.ones((32, 64))
+    weights, inputs = numpy.ones((512, 512)), numpy.ones((256, 512))
     weights = step(weights, inputs)
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0  # Frames name files of this machine, as does the metadata of programs.
@@ -279,6 +279,39 @@ def jax_steps(folder):
                     weights = jax.block_until_ready(step(weights, inputs))
         (path,) = pathlib.Path(scratch).rglob("*.xplane.pb")
         (folder / "jax_steps.xplane.pb").write_bytes(path.read_bytes())
+
+
+def tensorflow_steps(folder):
+    """Five marked steps of TensorFlow and Keras, as an XPlane profile."""
+    import tensorflow
+
+    layers = tensorflow.keras.layers
+    model = tensorflow.keras.Sequential([layers.Dense(512, activation="relu"), layers.Dense(10)])
+    optimizer = tensorflow.keras.optimizers.SGD(0.01)
+    loss_of = tensorflow.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.build((256, 512))
+    optimizer.build(model.trainable_variables)
+
+    @tensorflow.function
+    def step(inputs, labels):
+        with tensorflow.GradientTape() as tape:
+            loss = loss_of(labels, model(inputs, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    batch = tensorflow.ones((256, 512)), tensorflow.zeros((256,), tensorflow.int32)
+    batches = iter(tensorflow.data.Dataset.from_tensors(batch).repeat())
+    step(*next(batches))
+    profiler = tensorflow.profiler.experimental
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        profiler.start("profile", options=profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0))
+        for number in range(5):
+            with profiler.Trace("train", step_num=number, _r=1):
+                float(step(*next(batches)))
+        profiler.stop()
+        (path,) = pathlib.Path("profile").rglob("*.xplane.pb")
+        (folder / "tensorflow_steps.xplane.pb").write_bytes(path.read_bytes())
 
 
 JOBS = {
@@ -297,6 +330,7 @@ JOBS = {
         transformers_trainer,
         lightning_fit,
         jax_steps,
+        tensorflow_steps,
     )
 }
 

@@ -1,7 +1,5 @@
 """JAX: the files that jax.profiler writes for a jitted training loop."""
 
-import unittest
-
 from frameworks.programs import STEPS, FrameworkTest
 
 LOOP = f"""
@@ -42,9 +40,6 @@ class Jax(FrameworkTest):
                 self.assertEqual([step["index"] for step in report["steps"]["list"]], list(range(STEPS)))
                 self.assertGreater(report["steps"]["min_ms"], 0)
 
-    # Known defect: src/ingest/xla_names.cc lacks names of the current XLA runtime (CommonPjRt*, "Handle inputs",
-    # "end: dot"). The report shows these names, and XLA's CPU operations (dot, ynn_fusion), as user regions.
-    @unittest.expectedFailure
     def test_spans_of_the_runtime_are_no_regions(self):
         for path in self.profile():
             with self.subTest(path.name):

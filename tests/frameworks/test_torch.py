@@ -3,7 +3,6 @@
 import decimal
 import json
 import re
-import unittest
 
 from frameworks.programs import STEPS, TRAINING, FrameworkTest
 from integration import support
@@ -92,9 +91,6 @@ class Torch(FrameworkTest):
         self.assert_steps(report, STEPS)
         self.assert_timings(report, "dataloader_next", *TRAINING)
 
-    # Known defect: the finding outlier-steps divides the mean excess over all steps by the median step. It has no
-    # bound: one step of 100 ms among seven of 1 ms gives 1237.5 %. The schema allows at most 100 %.
-    @unittest.expectedFailure
     def test_a_cold_first_step(self):
         recording = self.record(COLD_LOOP)
         self.assertEqual(support.violations(support.headroom("report", "--json", recording).json()), [])

@@ -72,6 +72,18 @@ class Captures(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("vllm::moe_forward", page.read_text())
 
+    def test_other_commands_take_it(self):
+        for command in ("whatif", "predict", "diff"):
+            with self.subTest(command):
+                traces = [self.replay] * (2 if command == "diff" else 1)
+                outcome = support.headroom(command, *traces, "--json", "--capture", self.capture)
+                self.assertEqual(outcome.code, 0, outcome)
+                refused = support.headroom(command, *traces, "--capture", self.scratch / "none")
+                self.assert_refused(refused, 3, "none")
+        findings = self.report(self.replay, "--capture", self.capture)["findings"]
+        commands = [finding["whatif"] for finding in findings if finding["whatif"]]
+        self.assertTrue(all("--capture" in command for command in commands), commands)
+
     def test_another_capture_is_said_not_to_fit(self):
         other = self.report(self.replay, "--capture", self.replay)
         self.assertIn("unmatched-capture", [issue["code"] for issue in other["health"]["issues"]])

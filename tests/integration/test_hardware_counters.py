@@ -1,8 +1,14 @@
-"""Samples of hardware counters, as PyTorch's profiler writes them (Kineto's CUPTI PM sampling, PyTorch 2.13)."""
+"""Hardware counters: samples, as PyTorch's profiler writes them (Kineto's CUPTI PM sampling, PyTorch 2.13), and those
+of each dispatch, as rocprofv3 writes them (made by tests/rocprof)."""
 
 import json
+import sys
 
 from integration import support
+
+sys.path.insert(0, str(support.ROOT / "tests/rocprof"))
+import output  # noqa: E402
+import rocpd  # noqa: E402
 
 TENSOR = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 DRAM = "dram__throughput.avg.pct_of_peak_sustained_elapsed"
@@ -54,3 +60,37 @@ class Counters(support.ProgramTest):
         text = support.headroom("report", path).text
         self.assertRegex(text, r"tensor cores +37\.\d % +busy while the GPU works")
         self.assertRegex(text, r"kernel .* tensor +DRAM")
+
+
+def rocm_job():
+    """Ten steps of 1 ms: a product for 600 us, in which the matrix units are busy, then a sum for 390 us."""
+    job = output.Job()
+    for step in range(10):
+        at = 10_000_000 + step * 1_000_000
+        job.range(f"train_step {step}", at, at + 1_000_000, correlation=1000 + step)
+        for number, (name, start, length, busy) in enumerate(((PRODUCT, 5, 600, 71.5), (SUM, 605, 390, 0.0))):
+            correlation = 2 * step + number + 1
+            launch = at + 1000 + 4000 * number
+            job.call("hipLaunchKernel", launch, launch + 3000, correlation=correlation)
+            counters = {"MfmaUtil": busy, "SQ_WAVES": [100, 20, 3]}
+            begin = at + 1000 * start
+            job.kernel(name, begin, begin + 1000 * length, correlation=correlation, counters=counters)
+    return job
+
+
+class DispatchCounters(support.ProgramTest):
+    def test_of_rocprofv3(self):
+        job = rocm_job()
+        paths = [output.write_json(self.scratch / f"{form}.json", job, form=form) for form in ("6.4", "7.1")]
+        paths += [rocpd.write_rocpd(self.scratch / f"{form}.db", job, form=form) for form in rocpd.FORMS]
+        for path in paths:
+            with self.subTest(path.name):
+                report = self.report(path)
+                rows = {row["name"]: row for row in report["kernels"]}
+                self.assertAlmostEqual(rows[PRODUCT]["tensor_active_pct"], 71.5)
+                self.assertAlmostEqual(rows[SUM]["tensor_active_pct"], 0)
+                self.assertAlmostEqual(report["efficiency"]["tensor_active_pct"], 71.5 * 600 / 990)
+                metrics = {row["name"]: row for row in report["metrics"]}
+                self.assertEqual(metrics["SQ_WAVES"]["max"], 123)
+                unread = [issue["detail"] for issue in report["health"]["issues"] if issue["code"] == "unread-data"]
+                self.assertNotIn("counter_collection", " ".join(unread))

@@ -5,7 +5,7 @@ from integration import support
 FOLDER = support.ROOT / "tests/frameworks/recordings"
 # By file: steps, where they come from, verdicts that are true. Steps that the optimizer marks lie between its updates.
 TRUE = {
-    "jax_steps.xplane.pb": (6, "annotation", {"unknown"}),
+    "jax_steps.xplane.pb": (6, "annotation", {"cpu-compute"}),
     "lightning_fit.json.xz": (4, "annotation", {"cpu-compute", "input"}),
     "pytorch_accumulation.json.xz": (3, "inferred", {"cpu-compute", "input"}),
     "pytorch_compiled.json.xz": (5, "inferred", {"cpu-compute", "input"}),
@@ -17,6 +17,7 @@ TRUE = {
     "pytorch_schedule.1.json.xz": (3, "annotation", {"cpu-compute", "input"}),
     "pytorch_schedule.2.json.xz": (3, "annotation", {"cpu-compute", "input"}),
     "pytorch_validation.json.xz": (7, "inferred", {"cpu-compute", "input"}),
+    "tensorflow_steps.xplane.pb": (5, "annotation", {"cpu-compute"}),
     "transformers_trainer.json.xz": (5, "inferred", {"cpu-compute"}),
 }
 NO_TRACE = {"pytorch_execution_trace.json.xz": "is an execution trace of PyTorch, which has no times"}
@@ -45,6 +46,14 @@ class Recordings(support.ProgramTest):
         self.assertGreater(compiled["compilation"], 0.9 * sum(compiled.values()))
         self.assertIn("evaluation", self.parts("pytorch_validation.json.xz"))
         self.assertAlmostEqual(self.parts("pytorch_generator.json.xz")["data wait"], 5 * 20, delta=5)
+
+    def test_phases_of_tensorflow(self):
+        """By a script over the raw events: backward 6.155 ms, optimizer 2.657 ms, all operations 11.044 ms a step."""
+        breakdown = self.report(FOLDER / "tensorflow_steps.xplane.pb")["step_breakdown"]
+        self.assertAlmostEqual(breakdown["backward_ms"], 6.155, delta=0.1)
+        self.assertAlmostEqual(breakdown["optimizer_ms"], 2.657, delta=0.1)
+        computed = sum(breakdown[f"{phase}_ms"] for phase in ("forward", "backward", "optimizer"))
+        self.assertTrue(11.044 <= computed < 11.4, computed)  # Time between operations of one phase belongs to it.
 
     def test_cycles_of_one_process(self):
         report = self.report(*sorted(FOLDER.glob("pytorch_schedule.*")))

@@ -165,6 +165,30 @@ class SecondReader(support.ProgramTest):
                 remedies = {issue["code"]: issue["detail"] for issue in report["health"]["issues"]}
                 self.assertNotIn("record_shapes", remedies["no-shapes"])
 
+    def test_a_job_on_the_cpu(self):
+        """Operations run on the client's thread while the loop waits for them."""
+        loop, client = xplane.Line(100, "python", 1000), xplane.Line(200, "tf_XLAPjRtCpuClient/200", 1000)
+        for step in range(5):
+            at = step * 1000
+            loop.events += [event("train", at, 980, step_num=step, _r=1), event("PjitFunction(step)", at + 10, 40)]
+            for number, (operation, length) in enumerate((("dot.1", 500), ("tanh_fusion", 250))):
+                start = at + 60 + number * 510
+                client.events.append(event(operation, start, length, hlo_op=operation, hlo_module="jit_step"))
+                client.events.append(event(f"end: {operation}", start + length, 1))
+        planes = [xplane.Plane(0, "/host:CPU", [loop, client])]
+        for name, data in (
+            ("cpu.xplane.pb", xplane.write(planes)),
+            ("cpu.trace.json", json.dumps(xplane.trace_json(planes)).encode()),
+        ):
+            with self.subTest(name):
+                report = self.report(self.write(name, data))
+                self.assertEqual(support.violations(report), [])
+                self.assertEqual((report["steps"]["count"], report["steps"]["source"]), (5, "annotation"))
+                self.assertEqual(report["bottleneck"]["verdict"], "cpu-compute")
+                self.assertAlmostEqual(report["bottleneck"]["share_pct"], 75 / 0.98, delta=1)
+                host = {row["name"]: row["self_host_us"] for row in report["operators"]}
+                self.assertEqual(host, {"dot.1": 2500, "tanh_fusion": 1250})
+
     def test_forecasts(self):
         path = self.write("job.xplane.pb", xplane.write(training(8)))
         forecast = support.headroom("whatif", "--json", path).json()

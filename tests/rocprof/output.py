@@ -90,7 +90,9 @@ class Job:
         grid=(1, 1, 1),
         block=(64, 1, 1),
         shared=0,
+        counters=None,
     ):
+        """`counters`: values of hardware counters by name; a list holds one for each part of the GPU."""
         self.kernels.append(
             dict(
                 name=name,
@@ -104,8 +106,15 @@ class Job:
                 grid=grid,
                 block=block,
                 shared=shared,
+                counters=counters or {},
             )
         )
+
+    def counter_names(self):
+        return sorted({name for row in self.kernels for name in row["counters"]})
+
+    def counter(self, name):
+        return 4096 + self.counter_names().index(name)
 
     def copy(self, direction, start, end, size, *, correlation, source, target, stream=1, tid=None):
         self.copies.append(
@@ -144,6 +153,10 @@ class Job:
         self.allocations.append(
             dict(operation=operation, start=start, end=end, address=address, size=size, agent=agent)
         )
+
+
+def parts_of(values):
+    return values if isinstance(values, list) else [values]
 
 
 def kinds_of(jobs, form):
@@ -205,6 +218,7 @@ def process_of(job, jobs, form):
         return dict(handle=job.handle(agent))
 
     symbols = list(dict.fromkeys(row["name"] for row in job.kernels))
+    counted: list[dict] = []
     lists: dict[str, list] = {
         form["lists"][0]: [],
         "hip_api": [],
@@ -234,6 +248,15 @@ def process_of(job, jobs, form):
             grid_size=axes([g * b for g, b in zip(row["grid"], row["block"])]),
         )
         made = record("KERNEL_DISPATCH", "KERNEL_DISPATCH_COMPLETE", row) | dict(dispatch_info=info)
+        if row["counters"]:
+            records = [
+                dict(counter_id=dict(handle=job.counter(name)), value=value)
+                for name, values in row["counters"].items()
+                for value in parts_of(values)
+            ]
+            times = {key: made[key] for key in ("correlation_id", "start_timestamp", "end_timestamp")}
+            data = dict(size=128, dispatch_info=info) | times
+            counted.append(dict(thread_id=row["tid"], dispatch_data=data, records=records))
         lists[form["lists"][0]].append(
             made | (dict(stream_id=dict(handle=row["stream"]), kernel_rename_val=0) if form["streams"] else {})
         )
@@ -290,7 +313,10 @@ def process_of(job, jobs, form):
             command=command,
         ),
         "agents": [agent(*of) for of in job.agents.items()],
-        "counters": [],
+        "counters": [
+            dict(agent_id=handle(1), id=dict(handle=job.counter(name)), is_constant=0, is_derived=1, name=name)
+            for name in job.counter_names()
+        ],
         "strings": {
             "callback_records": [dict(kind=kind, operations=operations) for kind, operations in names.items()],
             "buffer_records": [dict(kind=kind, operations=operations) for kind, operations in names.items()],
@@ -321,7 +347,7 @@ def process_of(job, jobs, form):
         ],
         "host_functions": [],
         "summary": [dict(domain="KERNEL_DISPATCH", stats=dict(count=len(job.kernels)))],
-        "callback_records": dict(counter_collection=[]),
+        "callback_records": dict(counter_collection=counted),
         "buffer_records": lists,
     }
 

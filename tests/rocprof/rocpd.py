@@ -49,6 +49,8 @@ SCHEMA = {
     f" {EXTDATA}",
     "rocpd_arg": f"{ID}, event_id INTEGER NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL,"
     f" name TEXT NOT NULL, value TEXT, {EXTDATA}",
+    "rocpd_info_pmc": f"{ID}, nid INTEGER NOT NULL, pid INTEGER NOT NULL, agent_id INTEGER, name TEXT NOT NULL,"
+    f" symbol TEXT NOT NULL, units TEXT DEFAULT '', {EXTDATA}",
     "rocpd_pmc_event": f"{ID}, event_id INTEGER, pmc_id INTEGER NOT NULL, value REAL DEFAULT 0.0, {EXTDATA}",
     "rocpd_region": f"{ID}, {{place}}, {TIMES}, name_id INTEGER NOT NULL, event_id INTEGER, {EXTDATA}",
     "rocpd_kernel_dispatch": f"{ID}, {{place}}, {{of_task}} kernel_id INTEGER NOT NULL, dispatch_id INTEGER NOT NULL,"
@@ -191,7 +193,14 @@ class Recording:
             )
         for row in job.calls:
             self.call(job, row)
+        for name in job.counter_names():
+            of = dict(nid=1, pid=job.pid, agent_id=base + 1, name=name, symbol=name)
+            self.insert("rocpd_info_pmc", id=base + job.counter(name), **of)
         for row in job.kernels:
+            event = self.event("KERNEL_DISPATCH", row["correlation"])
+            for name, values in row["counters"].items():
+                for value in output.parts_of(values):
+                    self.insert("rocpd_pmc_event", event_id=event, pmc_id=base + job.counter(name), value=value)
             self.insert(
                 "rocpd_kernel_dispatch",
                 **self.place(
@@ -205,7 +214,7 @@ class Recording:
                 group_segment_size=row["shared"],
                 **{f"workgroup_size_{axis}": block for axis, block in zip("xyz", row["block"])},
                 **{f"grid_size_{axis}": g * b for axis, g, b in zip("xyz", row["grid"], row["block"])},
-                event_id=self.event("KERNEL_DISPATCH", row["correlation"]),
+                event_id=event,
             )
         for row in job.copies:
             task = dict(stream_id=row["stream"])

@@ -108,7 +108,14 @@ void TellHostEvent(std::size_t row, TraceStore& store) {
   auto& host = store.host_events;
   const StringId args = host.args.Pending(row);
   const std::string_view name = store.Text(host.name.Pending(row));
-  const HostEventKind kind = xla::HostKindOf(name);
+  HostEventKind kind = xla::HostKindOf(name);
+  if (args.valid()) {
+    const std::string_view full_name = ArgOf(store, args, "long_name");
+    const bool is_tensorflow = xla::IsTensorFlowOperation(name, full_name);
+    if (is_tensorflow || xla::IsThunk(kind, name, ArgOf(store, args, "hlo_op")))
+      kind = HostEventKind::kOperator;
+    if (is_tensorflow) host.name.MutablePending(row) = store.strings.Intern(std::string(full_name));
+  }
   std::string_view category = xla::CategoryOf(kind, name);
   if (args.valid()) {
     host.correlation.MutablePending(row) = NumberInText(ArgOf(store, args, "correlation_id"));

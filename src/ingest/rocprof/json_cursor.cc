@@ -1,5 +1,8 @@
 #include "ingest/rocprof/json_cursor.h"
 
+#include <charconv>
+#include <system_error>
+
 #include "base/ascii.h"
 #include "ingest/json_escapes.h"
 
@@ -77,6 +80,18 @@ bool JsonCursor::Integer(std::uint64_t& value) {
   }
   if (!fits || (negative && magnitude > std::uint64_t{1} << 63)) return false;
   value = negative ? std::uint64_t{0} - magnitude : magnitude;
+  return true;
+}
+
+bool JsonCursor::Number(double& value) {
+  const char first = Peek();
+  const char* const from = p_;
+  Skip();
+  if (!fine() || (!IsDigit(first) && first != '-')) return false;
+  double number = 0;
+  const auto [end, error] = std::from_chars(from, p_, number);
+  if (error != std::errc() || end != p_) return false;
+  value = number;
   return true;
 }
 

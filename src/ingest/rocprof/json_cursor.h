@@ -51,6 +51,8 @@ class JsonCursor {
   /// The next value as an integer of 64 bits, a negative one as its two's complement. False where
   /// it is none, and it is passed over.
   bool Integer(std::uint64_t& value);
+  /// The same as a floating-point number.
+  bool Number(double& value);
   /// The next value as text, in the input or where it has escapes in `scratch`. False where it is
   /// none, and it is passed over.
   bool Text(std::string_view& text, std::string& scratch);

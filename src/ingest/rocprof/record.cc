@@ -231,6 +231,50 @@ std::pair<std::uint64_t, std::string> ParseText(JsonCursor& cursor) {
   return text;
 }
 
+CounterName ParseCounterName(JsonCursor& cursor) {
+  CounterName counter;
+  cursor.Enter('{');
+  for (std::string_view key; cursor.NextMember(key);) {
+    if (key == "id") {
+      ParseHandle(cursor, counter.id);
+    } else if (key == "name") {
+      ParseString(cursor, counter.name);
+    } else {
+      cursor.Skip();
+    }
+  }
+  return counter;
+}
+
+DispatchCounters ParseDispatchCounters(JsonCursor& cursor) {
+  DispatchCounters counters;
+  cursor.Enter('{');
+  for (std::string_view key; cursor.NextMember(key);) {
+    if (key == "dispatch_data" && cursor.Peek() == '{') {
+      counters.dispatch = ParseRecord(cursor);
+    } else if (key == "records" && cursor.Peek() == '[') {
+      cursor.Enter('[');
+      while (cursor.NextElement()) {
+        if (!cursor.Enter('{')) break;
+        std::pair<std::uint64_t, double> value = {kAbsent, 0};
+        for (std::string_view of_value; cursor.NextMember(of_value);) {
+          if (of_value == "counter_id") {
+            ParseHandle(cursor, value.first);
+          } else if (of_value == "value") {
+            cursor.Number(value.second);
+          } else {
+            cursor.Skip();
+          }
+        }
+        counters.values.push_back(value);
+      }
+    } else {
+      cursor.Skip();
+    }
+  }
+  return counters;
+}
+
 Metadata ParseMetadata(JsonCursor& cursor) {
   Metadata metadata;
   cursor.Enter('{');

@@ -69,6 +69,20 @@ KindNames ParseKindNames(JsonCursor& cursor);
 /// One element of a map from numbers to texts: {"key": 5, "value": "text"}.
 std::pair<std::uint64_t, std::string> ParseText(JsonCursor& cursor);
 
+/// One element of "counters".
+struct CounterName {
+  std::uint64_t id = kAbsent;
+  std::string name;
+};
+CounterName ParseCounterName(JsonCursor& cursor);
+
+/// One element of "counter_collection": what hardware counters said of one dispatch.
+struct DispatchCounters {
+  Record dispatch;
+  std::vector<std::pair<std::uint64_t, double>> values;  ///< By id of the counter.
+};
+DispatchCounters ParseDispatchCounters(JsonCursor& cursor);
+
 /// The value of "metadata".
 struct Metadata {
   std::uint64_t pid = kAbsent;

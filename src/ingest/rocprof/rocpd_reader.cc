@@ -44,6 +44,7 @@ enum class Table : std::uint8_t {
   kDispatches,
   kCopies,
   kAllocations,
+  kCounterNames,
   kCounters,
   kPcSamples,
   kCount,
@@ -62,6 +63,7 @@ constexpr std::string_view kTableNames[] = {
     "rocpd_kernel_dispatch",
     "rocpd_memory_copy",
     "rocpd_memory_allocate",
+    "rocpd_info_pmc",
     "rocpd_pmc_event",
     "rocpd_gpu_pc_sample",
 };
@@ -172,11 +174,12 @@ class RecordingReading {
     ReadRegions();
     ReadSamples();
     LookForStreams();
+    ReadCounters();
     ReadDispatches();
     ReadCopies();
     ReadAllocations();
-    for (const Table table : {Table::kCounters, Table::kPcSamples})
-      TellUnread(table, CountOf(table));
+    TellUnread(Table::kCounters, unread_counters_);
+    TellUnread(Table::kPcSamples, CountOf(Table::kPcSamples));
     for (const auto& [id, process] : processes_) {
       rows_.GoOnWith(process);
       rows_.EndProcess();
@@ -474,6 +477,35 @@ class RecordingReading {
     return row.IsNull(column) ? place.track.stream : NumberAt(row, column);
   }
 
+  /// What counters said, by event. The events of dispatches take it; what remains is not read.
+  void ReadCounters() {
+    static constexpr std::string_view kOfNames[] = {"id", "pid", "symbol", "name"};
+    ForEach(Table::kCounterNames, kOfNames, 1, [&](const RowScan& row) {
+      rows_.GoOnWith(ProcessOf(row.Integer(1, kUnknown)));
+      const std::string_view name = row.Text(2).empty() ? row.Text(3) : row.Text(2);
+      rows_.Add(CounterName{NumberAt(row, 0), std::string(name)});
+    });
+    static constexpr std::string_view kColumns[] = {"event_id", "pmc_id", "value"};
+    ForEach(Table::kCounters, kColumns, 3, [&](const RowScan& row) {
+      ++unread_counters_;
+      if (!row.IsNull(0))
+        counted_.push_back({row.Integer(0, kUnknown), NumberAt(row, 1),
+                            row.Number(2, std::numeric_limits<double>::quiet_NaN())});
+    });
+    std::stable_sort(counted_.begin(), counted_.end(),
+                     [](const Counted& a, const Counted& b) { return a.event < b.event; });
+  }
+
+  void AddCounters(const Record& dispatch, std::int64_t event) {
+    const auto before = [](const Counted& counted, std::int64_t of) { return counted.event < of; };
+    std::vector<std::pair<std::uint64_t, double>> values;
+    for (auto it = std::lower_bound(counted_.begin(), counted_.end(), event, before);
+         it != counted_.end() && it->event == event; ++it)
+      values.emplace_back(it->counter, it->value);
+    const auto count = static_cast<std::int64_t>(values.size());
+    if (count > 0 && rows_.AddCounters(dispatch, std::move(values))) unread_counters_ -= count;
+  }
+
   void ReadDispatches() {
     static constexpr std::string_view kColumns[] = {"start",
                                                     "end",
@@ -507,6 +539,7 @@ class RecordingReading {
         record.grid[static_cast<std::size_t>(axis)] = NumberAt(row, 15 + axis);
       }
       rows_.Add(record, Section::kKernels, "kernel_dispatch", -1);
+      AddCounters(record, row.Integer(6, kUnknown));
     });
   }
 
@@ -555,6 +588,13 @@ class RecordingReading {
   const Category no_category_ = CategoryOf({});
   std::vector<Category> categories_;
   std::vector<Event> events_;  ///< By id.
+  struct Counted {
+    std::int64_t event;
+    std::uint64_t counter;
+    double value;
+  };
+  std::vector<Counted> counted_;  ///< By event.
+  std::int64_t unread_counters_ = 0;
   // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
   std::map<std::string, std::uint32_t> category_names_;
   std::map<std::int64_t, std::uint32_t> category_ids_;

@@ -242,6 +242,7 @@ class FileReading {
       return;
     }
     if (key_ == "agents") return ReadList([&] { return AddElement(ParseAgent); });
+    if (key_ == "counters") return ReadList([&] { return AddElement(ParseCounterName); });
     if (key_ == "kernel_symbols") return ReadList([&] { return AddElement(ParseKernelSymbol); });
     if (key_ == "callback_records" && next == '{') return ReadCallbacks();
     SkipValue();
@@ -260,11 +261,23 @@ class FileReading {
     SkipValue();
   }
 
-  /// Records of counters, of which only the number is told.
+  /// What counters said of dispatches. Of other records only the number is told.
   void ReadCallbacks() {
     window_.Advance(1);
     while (window_.Next() == '"') {
-      if (!TakeKey() || !CountList()) return;
+      if (!TakeKey()) return;
+      if (key_ != "counter_collection") {
+        if (!CountList()) return;
+        continue;
+      }
+      ReadList([&] {
+        auto counters = Element(ParseDispatchCounters);
+        if (!counters) return false;
+        if (!rows_.AddCounters(counters->dispatch, std::move(counters->values)))
+          ++unread_["counter_collection"];
+        return true;
+      });
+      if (level_ != Level::kProcess) return;
     }
     if (window_.Next() != '}') return Damaged("a list of records");
     window_.Advance(1);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ingest/category.h"
@@ -130,6 +131,11 @@ void RowWriter::Add(const KindNames& names) {
   std::vector<StringId>& ids = at_->operations.emplace_back();
   ids.reserve(names.operations.size());
   for (const std::string& name : names.operations) ids.push_back(store_.strings.Intern(name));
+}
+
+void RowWriter::Add(const CounterName& counter) {
+  if (counter.id != kAbsent && !counter.name.empty())
+    at_->counters[counter.id] = store_.strings.Intern(counter.name);
 }
 
 void RowWriter::AddMarkerText(std::uint64_t correlation, std::string_view text) {
@@ -270,6 +276,41 @@ void RowWriter::Add(const Record& record, Section section, std::string_view cate
     case Section::kCount:
       return AddCall(record, section, category, start, duration, offset);
   }
+}
+
+bool RowWriter::AddCounters(const Record& dispatch,
+                            std::vector<std::pair<std::uint64_t, double>> values) {
+  const bool has_time = dispatch.start > 0 && dispatch.start < dispatch.end &&
+                        dispatch.end != kAbsent && dispatch.end <= kFurthest;
+  const auto is_unknown = [&](const auto& value) {
+    return !at_->counters.contains(value.first) || !std::isfinite(value.second);
+  };
+  std::erase_if(values, is_unknown);
+  if (!has_time || values.empty()) return false;
+  std::stable_sort(values.begin(), values.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const DeviceId device = DeviceOf(dispatch.agent);
+  const StringId series =
+      store_.strings.Intern(fmt::format("GPU {}", store_.devices.ordinal.Pending(device.index())));
+  const ThreadId track = TrackOf("GPU counters");
+  const auto append = [&](std::uint64_t time, StringId name, double value) {
+    auto& rows = store_.counters;
+    const std::size_t row = AppendUnknown(rows);
+    rows.time.MutablePending(row) = TimeNs(static_cast<std::int64_t>(time));
+    rows.name.MutablePending(row) = name;
+    rows.series.MutablePending(row) = series;
+    rows.thread.MutablePending(row) = track;
+    rows.value.MutablePending(row) = value;
+  };
+  for (std::size_t first = 0, next = 0; first < values.size(); first = next) {
+    double sum = 0;
+    for (; next < values.size() && values[next].first == values[first].first; ++next)
+      sum += values[next].second;
+    const StringId name = at_->counters[values[first].first];
+    append(dispatch.start, name, sum);
+    append(dispatch.end, name, 0);
+  }
+  return true;
 }
 
 void RowWriter::AddTask(const Record& record, Section section, TimeNs start, DurationNs duration,

@@ -57,12 +57,18 @@ class RowWriter {
   void Add(const Agent& agent);
   void Add(const KernelSymbol& symbol);
   void Add(const KindNames& names);
+  void Add(const CounterName& counter);
   void AddMarkerText(std::uint64_t correlation, std::string_view text);
 
   /// The bytes of the file until now, if records have no place.
   void HasRead(std::int64_t bytes) { budget_.HasRead(bytes); }
   /// Appends the row of a record. `category`: the name of its list; `offset`: its place, or -1.
   void Add(const Record& record, Section section, std::string_view category, std::int64_t offset);
+
+  /// Appends what counters said of a dispatch: each holds from its start to its end, as no other
+  /// kernel runs meanwhile. Values of one counter are of parts of the GPU and sum up. Returns false
+  /// if there is no time or no name; nothing is then appended.
+  bool AddCounters(const Record& dispatch, std::vector<std::pair<std::uint64_t, double>> values);
 
   /// Marks the steps, tells what was not collected. Last.
   void Finish();
@@ -132,6 +138,7 @@ class RowWriter {
     ProcessId id;
     std::map<std::uint64_t, Agent> agents;
     std::map<std::uint64_t, Symbol> symbols;
+    std::map<std::uint64_t, StringId> counters;      ///< Their names.
     std::vector<std::vector<StringId>> operations;   ///< By kind and operation.
     std::map<std::uint64_t, StringId> marker_texts;  ///< By correlation.
     std::map<std::uint64_t, ThreadId> threads;

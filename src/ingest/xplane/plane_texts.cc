@@ -90,10 +90,11 @@ bool PlaneTexts::ReadEvent(std::string_view text, bool of_device, StringPool& st
     }
   }
   // The name of an operation on a TPU is its whole program text, shown under a short name.
-  if (!display_name.empty()) name = display_name;
+  const bool is_operation = !of_device && xla::IsTensorFlowOperation(display_name, name);
+  if (!display_name.empty() && !is_operation) name = display_name;
   if (of_device) name = WithoutDescriptor(name);
   event.name = strings.Intern(name);
-  event.host_kind = xla::HostKindOf(name);
+  event.host_kind = is_operation ? HostEventKind::kOperator : xla::HostKindOf(name);
   event.category = strings.Intern(xla::CategoryOf(event.host_kind, name));
   event.gpu_kind = xla::GpuKindOf(name);
   event.allocates = AllocationSign(name);

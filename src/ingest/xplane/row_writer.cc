@@ -475,6 +475,10 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
     args = arguments_.Text(store_.strings);
     name = store_.strings.Intern(fmt::format("step#{}", stats_.step));
     category = store_.strings.Intern(xla::kStepCategory);
+  } else if (xla::IsThunk(kind, store_.Text(name), stats_.hlo_op)) {
+    kind = HostEventKind::kOperator;
+    category = store_.strings.Intern(xla::CategoryOf(kind, {}));
+    args = arguments_.Text(store_.strings);
   } else if (what.allocates != 0 && stats_.allocation_bytes >= 0) {
     AddMemoryEvent(start, line, what.allocates);
   } else {
