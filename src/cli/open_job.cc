@@ -50,6 +50,15 @@ Result<std::vector<std::string>> CaptureFiles(const std::string& capture) {
   return std::move(files.value().paths);
 }
 
+Status JoinCaptures(TraceStore& store, const Knowledge& knowledge, const JobOptions& options,
+                    int threads) {
+  const Result<std::vector<std::string>> captures = CaptureFiles(options.capture);
+  if (!captures.ok()) return captures.status();
+  OpenOptions open;
+  open.threads = threads;
+  return JoinCaptureFiles(store, knowledge, captures.value(), open);
+}
+
 Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
   AnalysisOptions analysis;
   analysis.step_marker = options.step_marker;
@@ -64,8 +73,6 @@ Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
 Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options) {
   Result<AnalysisOptions> analysis = AnalysisOf(options);
   if (!analysis.ok()) return analysis.status();
-  const Result<std::vector<std::string>> captures = CaptureFiles(options.capture);
-  if (!captures.ok()) return captures.status();
   OpenedTrace opened;
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
   if (!knowledge.ok()) return knowledge.status();
@@ -77,8 +84,7 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace, open);
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();
-  if (Status joined = JoinCaptureFiles(*opened.store, *opened.knowledge, captures.value(),
-                                       {.threads = open.threads});
+  if (Status joined = JoinCaptures(*opened.store, *opened.knowledge, options, open.threads);
       !joined.ok())
     return joined;
   opened.analysis = std::move(analysis).value();

@@ -51,6 +51,10 @@ struct OpenedTrace {
 /// The files that --capture names; none: it was not given. Fails as FindTraceFiles() does.
 Result<std::vector<std::string>> CaptureFiles(const std::string& capture);
 
+/// JoinCaptureFiles() with the files that --capture names.
+Status JoinCaptures(TraceStore& store, const Knowledge& knowledge, const JobOptions& options,
+                    int threads);
+
 /// What the flags say of the analysis of any trace; its path is not set. Fails (kUsage) for steps
 /// that are no range.
 Result<AnalysisOptions> AnalysisOf(const JobOptions& options);
