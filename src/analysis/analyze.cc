@@ -255,30 +255,34 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
     }
     report.input_wait = MeasureInputWait(store, attribution, steps, host);
   }
-  report.run = MeasureRun(store, names, attribution, steps, host, unmarked);
   report.health = AssessHealth(store, names, steps, report.efficiency);
   const bool may_hide_gpu_work = MayHideGpuWork(store);
 
+  std::vector<StepBreakdown> breakdowns;
+  if (median && !rows.empty())
+    breakdowns = BreakDown(store, names, attribution, host, judged.process, spans);
+  report.steps.optimizer_every = OptimizerEvery(breakdowns);
+  report.run =
+      MeasureRun(store, names, attribution, steps, host, unmarked, report.steps.optimizer_every);
+
   if (median && !rows.empty()) {
-    Evidence evidence = {
-        .store = store,
-        .names = names,
-        .attribution = attribution,
-        .steps = judged,
-        .host = host,
-        .unmarked = unmarked,
-        .syncs = syncs,
-        .report = report,
-        .device = device,
-        .rows = rows,
-        .breakdowns = BreakDown(store, names, attribution, host, judged.process, spans),
-        .median_step = *median,
-        .is_stretch = stretch.has_value()};
+    Evidence evidence = {.store = store,
+                         .names = names,
+                         .attribution = attribution,
+                         .steps = judged,
+                         .host = host,
+                         .unmarked = unmarked,
+                         .syncs = syncs,
+                         .report = report,
+                         .device = device,
+                         .rows = rows,
+                         .breakdowns = std::move(breakdowns),
+                         .median_step = *median,
+                         .is_stretch = stretch.has_value()};
     const StepRow& example = judged.steps.list[*median];
     report.breakdown = MeanOf(evidence.breakdowns);
     report.breakdown->step_index = example.index;
     report.breakdown->is_stretch = evidence.is_stretch;
-    report.steps.optimizer_every = OptimizerEvery(evidence.breakdowns);
     report.ceiling = FindCeiling(report, example);
     LoopHost loop;
     for (const std::size_t row : rows) {

@@ -277,10 +277,10 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
         const HostRoles roles = names.Roles(events.name[row]);
         if (kind == HostEventKind::kOperator && is_of_xla) {
           Phase phase = PhaseOfXlaOperation(store_, events.args[row]);
-          // Names of TensorFlow's operations tell, "gradient_tape/dense/MatMul:MatMul".
-          const bool is_tensorflow =
-              store_.Text(events.name[row]).find(':') != std::string_view::npos;
-          if (phase == Phase::kOther && is_tensorflow)
+          // TensorFlow states the phase in the name: "gradient_tape/dense/MatMul:MatMul".
+          const std::string_view name = store_.Text(events.name[row]);
+          if (phase == Phase::kOther &&
+              (IsTensorFlowOperator(name) || roles.Has(HostRole::kDataWait)))
             phase = PhaseInside(context.phase, roles, kind, autograd);
           if (phase != Phase::kOther) context.phase = phase;
         } else if (!is_feeder) {

@@ -13,6 +13,7 @@
 #include "analysis/format.h"
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -475,10 +476,24 @@ bool ComputesOnCpu(const Evidence& evidence) {
   });
 }
 
+bool HasTensorFlowOperators(const Evidence& evidence) {
+  const TraceStore& store = evidence.store;
+  if (!IsOfXla(store.metadata.recorded_as())) return false;
+  const auto& events = store.host_events;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] == HostEventKind::kOperator &&
+        IsTensorFlowOperator(store.Text(events.name[row])))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 DurationNs OperatorTime(const Evidence& evidence) {
   const TraceStore& store = evidence.store;
+  // Other frameworks' operators have a phase, except on feeders, for which the loop does not wait.
+  if (!IsOfXla(store.metadata.recorded_as())) return DurationNs(0);
   const auto& events = store.host_events;
   std::vector<Interval> spans, operators;
   for (const std::size_t row : evidence.rows) spans.push_back(evidence.steps.spans[row]);
@@ -528,7 +543,7 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
   if (evidence.report.health.grade < 'D' && ComputesOnCpu(evidence)) {
     DurationNs computes = step.forward + step.backward + step.optimizer;
     std::string_view what = "forward, backward and optimizer on the CPU";
-    if (SharePct(computes, breakdown.wall) < kMostPct) {  // Compilers do not tell phases.
+    if (SharePct(computes, breakdown.wall) < kMostPct) {  // XLA's operators often have no phase.
       computes = OperatorTime(evidence);
       what = "operators on the CPU";
     }
@@ -536,8 +551,13 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
       verdict.verdict = Verdict::kCpuCompute;
       verdict.share_pct = SharePct(computes, breakdown.wall);
       verdict.confidence = "medium";
-      verdict.evidence = {
-          Holds(computes, breakdown, fmt::format("{}; no GPU work was launched", what))};
+      verdict.evidence = {Holds(computes, breakdown, what), "no GPU work was launched"};
+      if (HasTensorFlowOperators(evidence)) {
+        verdict.confidence = "low";
+        verdict.evidence.emplace_back(
+            "TensorFlow's operations do not name their device: if a GPU ran them, this trace does "
+            "not show it");
+      }
       if (first.time.ns() > 0)
         verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
       return verdict;

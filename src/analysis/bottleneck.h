@@ -91,13 +91,12 @@ bool HostRunsOn(const StepRow& step);
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 
-/// Returns how long a judged step runs operators on average, on any thread of its process, without
-/// waits and callbacks.
+/// Returns the mean time per judged step in which any thread of the process runs an operator of XLA
+/// or TensorFlow, without waits and callbacks; 0 in traces of others.
 DurationNs OperatorTime(const Evidence& evidence);
 
-/// Of a trace without GPU work: input, communication or a callback, where it clearly holds the step
-/// on the host's clock; else unknown. A GPU that was not recorded may hide any wait, so the
-/// confidence is medium at most.
+/// Judges a trace without GPU work: input, communication, callback or cpu-compute, else unknown. A
+/// GPU that was not recorded may hide any wait, so the confidence is at most medium.
 Bottleneck JudgeHostOnly(const Evidence& evidence);
 
 /// Puts the first finding that acts on what the verdict names in front of the others.

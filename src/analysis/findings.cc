@@ -49,6 +49,11 @@ std::size_t ExampleOf(const Evidence& evidence, DurationNs mean, TimeOf time_of)
   for (std::size_t i = 1; i < evidence.rows.size(); ++i) {
     if (distance(i) < distance(best)) best = i;
   }
+  if (2 * time_of(best).ns() >= mean.ns()) return evidence.rows[best];
+  // Few steps have nearly all of it.
+  for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
+    if (time_of(i) > time_of(best)) best = i;
+  }
   return evidence.rows[best];
 }
 
@@ -319,14 +324,14 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
 std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   constexpr double kWorthAFinding = 10, kHoldsTheStep = 50;
   const BreakdownParts& step = evidence.report.breakdown->step;
-  const DurationNs of_no_phase =
+  const DurationNs without_phase =
       OperatorTime(evidence) - step.forward - step.backward - step.optimizer;
-  const DurationNs other = step.other - std::clamp(of_no_phase, DurationNs(0), step.other);
+  const DurationNs other = step.other - std::clamp(without_phase, DurationNs(0), step.other);
   const double share = SharePct(other, Wall(evidence));
   if (share < kWorthAFinding || evidence.store.steps.rows() == 0) return std::nullopt;
   const std::string figure = FormatMs(other);
-  const std::size_t example =
-      ExampleOf(evidence, other, [&](std::size_t i) { return evidence.breakdowns[i].step.other; });
+  const std::size_t example = ExampleOf(
+      evidence, step.other, [&](std::size_t i) { return evidence.breakdowns[i].step.other; });
   const std::optional<OwnTime> dearest =
       DearestRegion(evidence.store, evidence.names, evidence.attribution,
                     evidence.store.steps.thread[0], evidence.steps.hosts[example]);
@@ -566,15 +571,34 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
   return ranked;
 }
 
-/// A kernel class that moves data rather than computes.
+/// Returns the part of a family's kernel time in judged steps that the optimizer launched, which a
+/// finding of its own is about.
+double OptimizerPart(const Evidence& evidence, std::optional<WorkFamily> family) {
+  const auto& tasks = evidence.store.gpu_tasks;
+  DurationNs all, of_optimizer;
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (tasks.kind[i] != GpuTaskKind::kKernel || !evidence.Judges(GpuTaskId(i)) ||
+        evidence.names.Kernel(tasks.name[i]).family != family)
+      continue;
+    all += tasks.duration[i];
+    const HostEventId launch = tasks.launch[i];
+    if (launch.valid() && evidence.attribution.Of(launch).phase == Phase::kOptimizer)
+      of_optimizer += tasks.duration[i];
+  }
+  return all.ns() > 0 ? static_cast<double>(of_optimizer.ns()) / static_cast<double>(all.ns()) : 0;
+}
+
+/// A kernel class that moves data rather than computes, without what the optimizer runs.
 std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name,
                                  std::string_view id, std::string_view title,
                                  std::string_view action, Remedy remedy) {
   constexpr double kHeavyPct = 10;
   for (const ClassRow& row : evidence.report.classes) {
-    if (row.name != name || row.share_pct < kHeavyPct) continue;
-    const std::string figure = FormatPercent(row.share_pct);
-    auto ranked = About(evidence, ShareOf(evidence.report.breakdown->gpu.Sum(), row.share_pct),
+    if (row.name != name) continue;
+    const double share_pct = row.share_pct * (1 - OptimizerPart(evidence, row.family));
+    if (share_pct < kHeavyPct) continue;
+    const std::string figure = FormatPercent(share_pct);
+    auto ranked = About(evidence, ShareOf(evidence.report.breakdown->gpu.Sum(), share_pct),
                         std::string(id), fmt::format(fmt::runtime(title), figure), "classes",
                         figure, std::string(action), remedy);
     if (ranked) {
@@ -831,8 +855,10 @@ bool ActsOn(Verdict verdict, const Finding& finding) {
 }  // namespace
 
 void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings) {
-  const auto first = std::find_if(findings.begin(), findings.end(),
-                                  [&](const Finding& finding) { return ActsOn(verdict, finding); });
+  const auto first = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+    const bool loses = finding.saves_ms && finding.saves_ms->mid < 0;
+    return !loses && ActsOn(verdict, finding);
+  });
   if (first != findings.end()) std::rotate(findings.begin(), first, first + 1);
 }
 

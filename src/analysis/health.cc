@@ -420,7 +420,8 @@ bool CountsEvents(ImportIssue issue) {
 char GradeOf(const TraceStore& store, NameFacts& names, const ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   const bool has_host = HasHostEvents(store);
-  if (!has_gpu && !has_host) return 'F';
+  const bool has_memory = store.memory_events.rows() > 0;
+  if (!has_gpu && !has_host && !has_memory) return 'F';
   const auto events = static_cast<double>(std::max<std::int64_t>(store.metadata.events, 1));
   const auto share = [&](ImportIssue issue) {
     return static_cast<double>(log.Count(issue)) / events;

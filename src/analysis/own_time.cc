@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analysis/regions.h"
 
@@ -19,8 +20,11 @@ std::optional<OwnTime> DearestRegion(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, ThreadId thread,
                                      Interval span) {
   const auto& events = store.host_events;
+  std::set<HostEventId> marks;  // A step is no part of itself.
+  for (const HostEventId mark : store.steps.event.values()) marks.insert(mark);
   const auto is_other = [&](HostEventId event) {
-    return IsRegion(store, names, event) && attribution.Of(event).phase == Phase::kOther;
+    return IsRegion(store, names, event) && !marks.contains(event) &&
+           attribution.Of(event).phase == Phase::kOther;
   };
   std::map<StringId, OwnTime> found;
   const TraceStore::RowRange rows = store.HostEventsOf(thread);

@@ -84,6 +84,18 @@ class Recording {
     if (row.example.empty()) row.example = std::move(example);
   }
 
+  /// Gives the time of pauses in which the process has no event to a row.
+  void TakeUnrecorded(const IntervalSet& pauses) {
+    const auto& events = store_.host_events;
+    std::vector<Interval> recorded(steps_.busy.intervals());
+    for (std::size_t row = 0; row < events.rows() && !pauses.empty(); ++row) {
+      if (IsOfProcess(row))
+        recorded.push_back({events.start[row], store_.HostEnd(HostEventId(row))});
+    }
+    const IntervalSet nothing = Subtract(pauses, IntervalSet::UnionOf(std::move(recorded)));
+    Take(nothing, "not recorded", static_cast<std::int64_t>(nothing.size()));
+  }
+
   /// Gives the time of the events of a role to their row.
   void TakeNamed(const NamedWork& work) {
     const auto& events = store_.host_events;
@@ -183,7 +195,8 @@ class Recording {
 
 /// What is left of the steps, and of those that take far longer than others only the usual time.
 /// Returns the row of the steps that count.
-std::string_view TakeSteps(const StepAnalysis& steps, Recording& recording) {
+std::string_view TakeSteps(const StepAnalysis& steps, std::optional<std::int64_t> optimizer_every,
+                           Recording& recording) {
   struct Step {
     std::size_t row;
     DurationNs left;
@@ -203,18 +216,22 @@ std::string_view TakeSteps(const StepAnalysis& steps, Recording& recording) {
     recording.Take(IntervalSet::UnionOf(std::move(of_kind)), name, count);
   }
   const std::string_view usual = RowOfKind(steps.steps.list[counted.front().row].kind);
-  std::vector<DurationNs> lengths;
-  lengths.reserve(counted.size());
-  for (const Step& step : counted) lengths.push_back(step.left);
-  std::sort(lengths.begin(), lengths.end());
-  const DurationNs median = SortedPercentile(lengths, 50);
-  if (median.ns() <= 0) return usual;
-  for (const Step& step : counted) {
-    if (!IsOutlier(step.left, median)) continue;
-    const DurationNs more = step.left - median;
-    recording.Add(usual, -more, 0, {});
-    recording.Add(step.row == 0 ? "first step" : "slow steps", more, 1,
-                  fmt::format("step {}", steps.steps.list[step.row].index));
+  // Steps that accumulate gradients have a place in the cycle of the optimizer.
+  const auto every = static_cast<std::size_t>(optimizer_every.value_or(1));
+  for (std::size_t place = 0; place < every; ++place) {
+    std::vector<DurationNs> lengths;
+    for (std::size_t i = place; i < counted.size(); i += every) lengths.push_back(counted[i].left);
+    std::sort(lengths.begin(), lengths.end());
+    const DurationNs median = lengths.empty() ? DurationNs(0) : SortedPercentile(lengths, 50);
+    if (median.ns() <= 0) continue;
+    for (std::size_t i = place; i < counted.size(); i += every) {
+      const Step& step = counted[i];
+      if (!IsOutlier(step.left, median)) continue;
+      const DurationNs more = step.left - median;
+      recording.Add(usual, -more, 0, {});
+      recording.Add(step.row == 0 ? "first step" : "slow steps", more, 1,
+                    fmt::format("step {}", steps.steps.list[step.row].index));
+    }
   }
   return usual;
 }
@@ -223,9 +240,11 @@ std::string_view TakeSteps(const StepAnalysis& steps, Recording& recording) {
 
 std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
                                   const Attribution& attribution, const StepAnalysis& steps,
-                                  const HostActivity& host, const UnmarkedLoading& unmarked) {
+                                  const HostActivity& host, const UnmarkedLoading& unmarked,
+                                  std::optional<std::int64_t> optimizer_every) {
   if (!steps.steps.step_time) return std::nullopt;
   Recording recording(store, names, steps);
+  recording.TakeUnrecorded(PausesBetween(steps.hosts));
   for (const NamedWork& work : kNamedWork) recording.TakeNamed(work);
   HostEventId wait = unmarked.longest;
   const auto& events = store.host_events;
@@ -237,7 +256,7 @@ std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
   recording.Take(Intersect(host.data_wait, recording.idle()), "data wait",
                  static_cast<std::int64_t>(host.data_wait.size()),
                  std::string(wait.valid() ? store.Text(events.name[wait.index()]) : ""));
-  const std::string_view usual = TakeSteps(steps, recording);
+  const std::string_view usual = TakeSteps(steps, optimizer_every, recording);
   const Interval in_steps = {steps.spans.front().start, steps.spans.back().end};
   const auto take_rest = [&](Interval within, std::string_view name) {
     Interval longest;

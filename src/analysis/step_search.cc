@@ -216,9 +216,51 @@ std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
   return marks;
 }
 
+/// Returns whether as much happens between the marks of a group as between groups: then each mark
+/// is a step, and something now and then delays one (a loader that delivers in bursts, a collector,
+/// a checkpoint). Each step has its own wait for a batch; without loader, its own operators.
+bool GroupsAreOfSteps(const TraceStore& store, NameFacts& names, ProcessId process,
+                      const std::vector<TimeNs>& marks, std::size_t group) {
+  struct Sums {
+    std::map<StringId, std::int64_t> operators;
+    std::int64_t waits = 0, stretches = 0;
+  };
+  Sums inner, between;
+  const auto sums_of = [&](std::size_t after) -> Sums& {
+    return (after + 1) % group == 0 ? between : inner;
+  };
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) ++sums_of(i).stretches;
+  const auto& events = store.host_events;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (!IsRange(events.kind[row]) ||
+        store.threads.process[events.thread[row].index()] != process ||
+        events.start[row] < marks.front() || events.start[row] >= marks.back())
+      continue;
+    const auto next = std::upper_bound(marks.begin(), marks.end(), events.start[row]);
+    Sums& sums = sums_of(static_cast<std::size_t>(next - marks.begin()) - 1);
+    if (names.Roles(events.name[row]).Has(HostRole::kDataWait)) ++sums.waits;
+    if (events.kind[row] == HostEventKind::kOperator) ++sums.operators[events.name[row]];
+  }
+  constexpr double kNearly = 0.9, kHalf = 0.5;
+  const auto per_stretch = [](std::int64_t count, const Sums& of) {
+    return static_cast<double>(count) / static_cast<double>(of.stretches);
+  };
+  if (inner.waits + between.waits > 0) return per_stretch(inner.waits, inner) >= kNearly;
+  double of_inner = 0, of_between = 0, same = 0;
+  for (const auto& [name, count] : between.operators) of_between += per_stretch(count, between);
+  for (const auto& [name, count] : inner.operators) {
+    const auto also = between.operators.find(name);
+    of_inner += per_stretch(count, inner);
+    if (also != between.operators.end())
+      same += std::min(per_stretch(count, inner), per_stretch(also->second, between));
+  }
+  return of_inner > 0 && same >= kNearly * of_inner && of_inner >= kHalf * of_between;
+}
+
 /// Returns the last mark of each group if marks come in groups, else all marks. Returns none if the
 /// distances are uneven for every size of group. The longest distance does not matter.
-std::vector<TimeNs> LastOfGroups(const std::vector<TimeNs>& marks) {
+std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, ProcessId process,
+                                 const std::vector<TimeNs>& marks) {
   constexpr std::size_t kLargestGroup = 8;
   for (std::size_t group = 1; group <= kLargestGroup && marks.size() >= kFewestMarks * group;
        ++group) {
@@ -229,7 +271,7 @@ std::vector<TimeNs> LastOfGroups(const std::vector<TimeNs>& marks) {
     constexpr std::size_t kFewestGroups = 5;
     if (group == 1 ? unevenness <= kUneven
                    : unevenness <= 2 * kEven && last.size() >= kFewestGroups)
-      return last;
+      return group > 1 && GroupsAreOfSteps(store, names, process, marks, group) ? marks : last;
   }
   return {};
 }
@@ -246,7 +288,8 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular
   std::optional<Marks::value_type> rarest;
   for (const auto& [key, series] : marks) {
     MarkSeries ends = series;
-    if (std::vector<TimeNs> last = LastOfGroups(series.times); !last.empty()) {
+    if (std::vector<TimeNs> last = LastOfGroups(store, names, key.first, series.times);
+        !last.empty()) {
       ends.times = std::move(last);
     } else if (regular || series.times.size() < 2) {
       continue;
@@ -386,7 +429,69 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   return found;
 }
 
-/// Runs of the program that holds most of a device's time, where the profiler draws them on a track
+/// The least number of names after which all of them return; 0: they do not return once.
+std::size_t PeriodOf(const std::vector<StringId>& names) {
+  std::vector<std::size_t> border(
+      names.size());  // Of each prefix: its longest own prefix at its end.
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    std::size_t length = border[i - 1];
+    while (length > 0 && names[i] != names[length]) length = border[length - 1];
+    border[i] = names[i] == names[length] ? length + 1 : 0;
+  }
+  const std::size_t period = names.size() - (names.empty() ? 0 : border.back());
+  return 2 * period <= names.size() ? period : 0;
+}
+
+/// Runs of programs on a track of a device, in order.
+struct ProgramRuns {
+  std::vector<Interval> spans;
+  std::vector<StringId> names;
+  DurationNs covered;
+};
+
+/// Several programs in turn are one step, the rarest of which ends it (the update behind gradients
+/// of micro-batches). Else the runs of the program that takes most time.
+ProgramRuns StepsOfPrograms(const ProgramRuns& runs) {
+  std::map<StringId, DurationNs> time;
+  std::map<StringId, std::size_t> count;
+  for (std::size_t i = 0; i < runs.names.size(); ++i) {
+    time[runs.names[i]] += runs.spans[i].length();
+    ++count[runs.names[i]];
+  }
+  ProgramRuns steps;
+  const std::size_t period = PeriodOf(runs.names);
+  if (period > 1) {
+    const auto rarest =
+        std::min_element(count.begin(), count.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const StringId last = rarest->first;
+    const auto in_period = std::count(
+        runs.names.begin(), runs.names.begin() + static_cast<std::ptrdiff_t>(period), last);
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < runs.names.size() && in_period == 1; ++i) {
+      if (runs.names[i] != last) continue;
+      if (i + 1 - first == period) {
+        steps.spans.push_back({runs.spans[first].start, runs.spans[i].end});
+        steps.names.push_back(last);
+      }
+      first = i + 1;
+    }
+  }
+  if (steps.spans.size() < 2) {
+    steps = {};
+    const auto most = std::max_element(
+        time.begin(), time.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    for (std::size_t i = 0; i < runs.names.size(); ++i) {
+      if (runs.names[i] != most->first) continue;
+      steps.spans.push_back(runs.spans[i]);
+      steps.names.push_back(runs.names[i]);
+    }
+  }
+  for (const Interval& span : steps.spans) steps.covered += span.length();
+  return steps;
+}
+
+/// Runs of the programs that hold most of a device's time, where the profiler draws them on a track
 /// of the device and records no launches (XLA on TPUs): the host only dispatches, far ahead.
 FoundSteps FromProgramRuns(const TraceStore& store) {
   constexpr std::string_view kTrack = "XLA Modules";
@@ -395,33 +500,26 @@ FoundSteps FromProgramRuns(const TraceStore& store) {
   if (std::any_of(tasks.launch.values().begin(), tasks.launch.values().end(),
                   [](HostEventId launch) { return launch.valid(); }))
     return {};
-  struct Runs {
-    std::vector<Interval> spans;
-    DurationNs covered;
-    std::string_view name;
-  };
-  Runs best;
+  ProgramRuns best;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (store.Text(store.threads.name[t]) != kTrack) continue;
-    std::map<StringId, Runs> by_name;
+    ProgramRuns runs;
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     for (std::uint32_t row = range.first; row < range.last; ++row) {
-      Runs& runs = by_name[events.name[row]];
       runs.spans.push_back({events.start[row], store.HostEnd(HostEventId(row))});
-      runs.covered += events.duration[row];
-      runs.name = store.Text(events.name[row]);
+      runs.names.push_back(events.name[row]);
     }
-    for (auto& [name, runs] : by_name) {
-      if (runs.covered > best.covered) best = std::move(runs);
-    }
+    if (runs.spans.empty()) continue;
+    if (ProgramRuns steps = StepsOfPrograms(runs); steps.covered > best.covered)
+      best = std::move(steps);
   }
   FoundSteps found;
   if (best.spans.empty()) return found;
   found.source = StepSource::kInferred;
   found.on_gpu = true;
-  found.marker = best.name;
+  found.marker = store.Text(best.names.front());
   found.confidence = best.spans.size() >= kFewestMarks ? "high" : "medium";
-  found.reason = fmt::format("{} of the program that takes most of the device's time",
+  found.reason = fmt::format("{} of the programs that take most of the device's time",
                              Plural(std::ssize(best.spans), "run"));
   for (std::size_t i = 0; i < best.spans.size(); ++i) {
     Interval span = best.spans[i];
@@ -429,6 +527,18 @@ FoundSteps FromProgramRuns(const TraceStore& store) {
     if (span.length().ns() > 0) found.steps.push_back({static_cast<std::int64_t>(i), span});
   }
   return found;
+}
+
+/// Whether the host's marks hold far less time than the programs on the device: it marked what it
+/// dispatched, far ahead.
+bool MarkDispatches(const FoundSteps& marks, const FoundSteps& runs) {
+  const auto covered = [](const FoundSteps& found) {
+    DurationNs sum;
+    for (const HostStep& step : found.steps) sum += step.host.length();
+    return static_cast<double>(sum.ns());
+  };
+  constexpr double kNearly = 0.9;
+  return covered(marks) < kNearly * covered(runs);
 }
 
 /// Kernels that repeat in the same order.
@@ -451,7 +561,7 @@ FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
                                                                                : "low";
   found.reason = fmt::format(
       "{} of {} repetitions {}; the repetitions take {:.0f} % of the stream's kernel time{}",
-      FormatCount(static_cast<std::int64_t>(repeated.exact)),
+      FormatCount(static_cast<std::int64_t>(std::min(repeated.exact, count))),
       FormatCount(static_cast<std::int64_t>(count)),
       repeated.of_families ? "differ only in the sizes of products" : "are identical",
       100 * repeated.covered, repeated.by_times ? "; only the timing shows where one ends" : "");
@@ -527,7 +637,9 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   if (!options.step_marker.empty()) return FromMarker(store, options.step_marker);
   FoundSteps found = FromAnnotations(store, names);
   if (found.steps.empty()) found = FromIterationMarks(store, names);
-  if (found.steps.empty()) found = FromProgramRuns(store);
+  FoundSteps runs = FromProgramRuns(store);
+  if (!runs.steps.empty() && (found.steps.empty() || MarkDispatches(found, runs)))
+    found = std::move(runs);
   if (found.steps.empty()) found = FromOptimizer(store, names, /*regular=*/true);
   // On the CPU, nothing but the optimizer is surer than an uneven optimizer.
   const bool has_gpu = store.gpu_tasks.rows() > 0;

@@ -633,6 +633,15 @@ std::vector<bool> FindPauses(std::span<const Interval> hosts) {
   return pauses;
 }
 
+IntervalSet PausesBetween(std::span<const Interval> hosts) {
+  IntervalSet times;
+  const std::vector<bool> pauses = FindPauses(hosts);
+  for (std::size_t i = 1; i < hosts.size(); ++i) {
+    if (pauses[i]) times.AppendInOrder({hosts[i - 1].end, hosts[i].start});
+  }
+  return times;
+}
+
 WallSummary SummarizeWalls(std::span<const StepRow> rows) {
   std::vector<DurationNs> walls;
   for (const StepRow& row : rows) {

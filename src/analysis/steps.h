@@ -49,6 +49,8 @@ std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& name
 /// Whether the loop paused between each step and the one before, by row: the host was in no step
 /// for longer than three usual ones. The profiler was off, or something else ran.
 std::vector<bool> FindPauses(std::span<const Interval> hosts);
+/// Their times.
+IntervalSet PausesBetween(std::span<const Interval> hosts);
 
 /// Of the steps of one or more files: clocks do not matter, for only lengths count.
 WallSummary SummarizeWalls(std::span<const StepRow> rows);

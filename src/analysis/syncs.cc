@@ -125,8 +125,12 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
     if (after != busy.end() && after->start < next->start) continue;
     TimeNs until = next->start;
     if (std::binary_search(results.begin(), results.end(), dry)) {
-      until = until - OperatorsWithin(store, attribution, events.thread[sync.call.index()],
-                                      {end, next->launch});
+      // An optimizer on the CPU need not be an operator: DeepSpeed's is a function of its own.
+      const bool in_optimizer = attribution.Of(sync.call).phase == Phase::kOptimizer;
+      until = until - (in_optimizer
+                           ? std::max(next->launch - end, DurationNs(0))
+                           : OperatorsWithin(store, attribution, events.thread[sync.call.index()],
+                                             {end, next->launch}));
     }
     until = std::min(until, dry + (end - begin));
     dry = std::max(dry, priced);

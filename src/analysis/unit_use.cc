@@ -37,39 +37,40 @@ DeviceId DeviceOf(const TraceStore& store, std::size_t counter, const std::set<D
 }
 
 bool IsPercent(std::string_view name, std::string_view unit) {
-  return unit == "%" || name.find("mfmautil") != std::string_view::npos ||
-         name.find("pct") != std::string_view::npos || name.find('%') != std::string_view::npos ||
-         name.find("percent") != std::string_view::npos;
+  return unit == "%" || name.find("pct") != std::string_view::npos ||
+         name.find('%') != std::string_view::npos || name.find("percent") != std::string_view::npos;
 }
 
 }  // namespace
 
-std::optional<UnitSamples::Unit> UnitSamples::UnitOf(std::string_view counter) {
+UnitSamples::Metric UnitSamples::MetricOf(std::string_view counter) {
   struct Words {
     std::string_view part;
-    Unit unit;
+    Metric metric;
   };
-  // CUPTI's metrics, the words of Nsight Systems and of PyTorch, ROCm's metrics.
-  static constexpr std::array<Words, 15> kWords = {
-      {{"sm__cycles_active", Unit::kMultiprocessor},
-       {"sms active", Unit::kMultiprocessor},
-       {"sm active", Unit::kMultiprocessor},
-       {"sm-active", Unit::kMultiprocessor},
-       {"sm__pipe_tensor", Unit::kTensorCore},
-       {"sm__inst_executed_pipe_tensor", Unit::kTensorCore},
-       {"tensor active", Unit::kTensorCore},
-       {"tensor pipe", Unit::kTensorCore},
-       {"dram__throughput", Unit::kMemory},
-       {"gpu__dram_throughput", Unit::kMemory},
-       {"dram throughput", Unit::kMemory},
-       {"dram bandwidth", Unit::kMemory},
-       {"dram read", Unit::kMemoryRead},
-       {"dram write", Unit::kMemoryWrite},
-       {"mfmautil", Unit::kTensorCore}}};
+  // CUPTI, Nsight Systems, PyTorch, ROCm.
+  static constexpr std::array<Words, 17> kWords = {
+      {{"sm__cycles_active", {Unit::kMultiprocessor}},
+       {"sms active", {Unit::kMultiprocessor}},
+       {"sm active", {Unit::kMultiprocessor}},
+       {"sm-active", {Unit::kMultiprocessor}},
+       {"sm__pipe_tensor", {Unit::kTensorCore}},
+       {"sm__inst_executed_pipe_tensor", {Unit::kTensorCore}},
+       {"tensor active", {Unit::kTensorCore}},
+       {"tensor pipe", {Unit::kTensorCore}},
+       {"dram__throughput", {Unit::kMemory}},
+       {"gpu__dram_throughput", {Unit::kMemory}},
+       {"dram__read_throughput", {Unit::kMemoryRead}},
+       {"dram__write_throughput", {Unit::kMemoryWrite}},
+       {"dram throughput", {Unit::kMemory}},
+       {"dram bandwidth", {Unit::kMemory}},
+       {"dram read", {Unit::kMemoryRead}},
+       {"dram write", {Unit::kMemoryWrite}},
+       {"mfmautil", {Unit::kTensorCore, true, true}}}};
   for (const Words& words : kWords) {
-    if (counter.find(words.part) != std::string_view::npos) return words.unit;
+    if (counter.find(words.part) != std::string_view::npos) return words.metric;
   }
-  return std::nullopt;
+  return {};
 }
 
 std::optional<double>& UnitSamples::FigureOf(UnitUse& use, Unit unit) {
@@ -86,7 +87,7 @@ std::optional<double>& UnitSamples::FigureOf(UnitUse& use, Unit unit) {
   return use.sm_active_pct;
 }
 
-void UnitSamples::SumDirections() {
+void UnitSamples::AddReadsAndWrites() {
   std::map<DeviceId, std::vector<Sample>> sums;
   for (const auto& [of, reads] : samples_) {
     const auto writes = samples_.find({of.first, Unit::kMemoryWrite});
@@ -106,6 +107,20 @@ void UnitSamples::SumDirections() {
   });
 }
 
+/// Behind a dispatch its counters are 0, not because the unit is idle but because nobody measures.
+void UnitSamples::KeepDispatches(const TraceStore& store, const std::set<Unit>& units) {
+  if (units.empty()) return;
+  std::set<std::pair<DeviceId, TimeNs>> starts;
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i)
+    starts.emplace(store.DeviceOf(GpuTaskId(i)), store.gpu_tasks.start[i]);
+  for (auto& [of, samples] : samples_) {
+    if (!units.contains(of.second)) continue;
+    std::erase_if(samples, [&, device = of.first](const Sample& sample) {
+      return !starts.contains({device, sample.time.start});
+    });
+  }
+}
+
 UnitSamples::UnitSamples(const TraceStore& store) {
   const auto& counters = store.counters;
   if (counters.rows() == 0) return;
@@ -114,37 +129,42 @@ UnitSamples::UnitSamples(const TraceStore& store) {
     working.insert(store.streams.device[stream.index()]);
   // Which counter is of which unit: by name or, where one event has several, by series. The first
   // name of a unit counts: several are the same in other words.
-  std::map<std::pair<StringId, StringId>, std::optional<Unit>> units;
+  std::map<std::pair<StringId, StringId>, Metric> metrics;
   std::map<Unit, std::string> chosen;
+  std::set<Unit> of_dispatches;
   for (std::size_t row = 0; row < counters.rows(); ++row) {
     const std::pair key(counters.name[row], counters.series[row]);
-    auto [known, is_new] = units.try_emplace(key);
+    auto [known, is_new] = metrics.try_emplace(key);
     if (is_new) {
       for (const StringId text : {key.second, key.first}) {
         const std::string name = LowerCase(store.Text(text));
-        const std::optional<Unit> unit = UnitOf(name);
-        if (!unit || !IsPercent(name, store.Text(counters.unit[row]))) continue;
-        if (chosen.try_emplace(*unit, name).first->second == name) known->second = unit;
+        const Metric metric = MetricOf(name);
+        const bool is_percent =
+            metric.is_percent || IsPercent(name, store.Text(counters.unit[row]));
+        if (!metric.unit || !is_percent) continue;
+        if (chosen.try_emplace(*metric.unit, name).first->second == name) known->second = metric;
         break;
       }
+      if (known->second.of_dispatches) of_dispatches.insert(*known->second.unit);
     }
+    const std::optional<Unit> unit = known->second.unit;
     const double value = counters.value[row];
-    if (!known->second || !(value >= 0 && value <= 100)) continue;
+    if (!unit || !(value >= 0 && value <= 100)) continue;
     const DeviceId device = DeviceOf(store, row, working);
     if (device.valid())
-      samples_[{device, *known->second}].push_back(
-          {{counters.time[row], counters.time[row]}, value});
+      samples_[{device, *unit}].push_back({{counters.time[row], counters.time[row]}, value});
   }
   for (auto& [of, samples] : samples_) {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time.start < b.time.start; });
   }
-  SumDirections();
+  AddReadsAndWrites();
   for (auto& [of, samples] : samples_) {
     for (std::size_t i = 0; i + 1 < samples.size(); ++i)
       samples[i].time.end = samples[i + 1].time.start;
     samples.pop_back();  // Nobody knows how long the last one holds.
   }
+  KeepDispatches(store, of_dispatches);
   std::erase_if(samples_, [](const auto& of) { return of.second.empty(); });
 }
 

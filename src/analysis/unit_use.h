@@ -3,6 +3,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/report.h"
@@ -30,15 +33,21 @@ class UnitSamples {
   std::map<StringId, UnitUse> MeansByName(const TraceStore& store) const;
 
  private:
-  /// Some profilers tell memory by direction: both sum to `kMemory`.
+  /// Some profilers report reads and writes apart; their sum is kMemory.
   enum class Unit { kMultiprocessor, kTensorCore, kMemory, kMemoryRead, kMemoryWrite };
   struct Sample {
     Interval time;
     double pct;
   };
-  static std::optional<Unit> UnitOf(std::string_view counter);
+  struct Metric {
+    std::optional<Unit> unit = std::nullopt;
+    bool is_percent = false;     ///< Whatever its unit.
+    bool of_dispatches = false;  ///< Measured while a dispatch runs, else 0.
+  };
+  static Metric MetricOf(std::string_view counter);
   static std::optional<double>& FigureOf(UnitUse& use, Unit unit);
-  void SumDirections();
+  void AddReadsAndWrites();
+  void KeepDispatches(const TraceStore& store, const std::set<Unit>& units);
 
   std::map<std::pair<DeviceId, Unit>, std::vector<Sample>>
       samples_;  ///< In order of time, without overlap.

@@ -62,7 +62,7 @@ TEST(UnitUse, ASampleOfSeveralKernelsTellsOfNone) {
   EXPECT_NEAR(report.efficiency.units.tensor_active_pct.value(), 50, 1e-9);
 }
 
-TEST(UnitUse, DirectionsOfMemorySum) {
+TEST(UnitUse, AddsDramReadsAndWrites) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 1000);
   for (int i = 0; i <= 10; ++i) {
@@ -71,7 +71,7 @@ TEST(UnitUse, DirectionsOfMemorySum) {
   }
   const UnitUse use =
       UnitSamples(*b.Build()).MeanOver(DeviceId(0u), IntervalSet::UnionOf({{AtUs(0), AtUs(1000)}}));
-  EXPECT_NEAR(use.dram_active_pct.value(), (42 + 100) / 2.0, 1e-9);  // No more than all of it.
+  EXPECT_NEAR(use.dram_active_pct.value(), (42 + 100) / 2.0, 1e-9);  // Capped at 100 %.
 }
 
 TEST(UnitUse, OtherCountersSayNothingOfUnits) {

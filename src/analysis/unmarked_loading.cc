@@ -217,12 +217,14 @@ UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
   if (!loop) return found;
   DurationNs all;
   for (const StepRow& row : steps.steps.list) all += row.wall;
+  const IntervalSet pauses = PausesBetween(steps.hosts);
   IntervalSet time;
   Interval longest_gap;
   DurationNs longest;
   for (const Interval& gap : loop->Gaps(steps.hosts.front().start)) {
+    const IntervalSet others = loop->OthersIn(gap);
     const IntervalSet silent =
-        Subtract(Subtract(IntervalSet::UnionOf({gap}), loop->OthersIn(gap)), steps.busy);
+        Subtract(Subtract(Subtract(IntervalSet::UnionOf({gap}), others), steps.busy), pauses);
     for (const Interval& piece : silent.intervals()) time.AppendInOrder(piece);
     if (silent.Measure() <= longest) continue;
     longest = silent.Measure();

@@ -25,12 +25,6 @@ void AddJobFlags(Command command, JobOptions& options) {
                  "Only steps A to B, by number, both included, as if no others were recorded")
       .TypeName("A:B");
   command
-      .AddOption(
-          "--capture", options.capture,
-          "Trace, or folder of traces, that holds the captures of the graphs that the job replays")
-      .TypeName("FILE")
-      .Check(NotEmpty());
-  command
       .AddOption("--measured-step-ms", options.measured_step_ms,
                  "True time of a step without a profiler, for jobs that the host paces")
       .TypeName("X")
@@ -43,6 +37,10 @@ void AddJobFlags(Command command, JobOptions& options) {
                   "Use nothing that was learned on this machine");
 }
 
+void AddCaptureFlag(Command command, JobOptions& options) {
+  command.AddOption("--capture", options.capture, kCaptureHelp).TypeName("FILE").Check(NotEmpty());
+}
+
 Result<std::vector<std::string>> CaptureFiles(const std::string& capture) {
   if (capture.empty()) return std::vector<std::string>();
   Result<TraceFiles> files = FindTraceFiles({capture});
@@ -50,13 +48,12 @@ Result<std::vector<std::string>> CaptureFiles(const std::string& capture) {
   return std::move(files.value().paths);
 }
 
-Status JoinCaptures(TraceStore& store, const Knowledge& knowledge, const JobOptions& options,
-                    int threads) {
-  const Result<std::vector<std::string>> captures = CaptureFiles(options.capture);
+Result<std::vector<std::string>> WithCaptures(std::vector<std::string> inputs,
+                                              const std::string& capture) {
+  const Result<std::vector<std::string>> captures = CaptureFiles(capture);
   if (!captures.ok()) return captures.status();
-  OpenOptions open;
-  open.threads = threads;
-  return JoinCaptureFiles(store, knowledge, captures.value(), open);
+  inputs.insert(inputs.end(), captures.value().begin(), captures.value().end());
+  return inputs;
 }
 
 Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
@@ -73,6 +70,8 @@ Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
 Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options) {
   Result<AnalysisOptions> analysis = AnalysisOf(options);
   if (!analysis.ok()) return analysis.status();
+  const Result<std::vector<std::string>> captures = CaptureFiles(options.capture);
+  if (!captures.ok()) return captures.status();
   OpenedTrace opened;
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
   if (!knowledge.ok()) return knowledge.status();
@@ -84,7 +83,10 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace, open);
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();
-  if (Status joined = JoinCaptures(*opened.store, *opened.knowledge, options, open.threads);
+  OpenOptions of_captures;
+  of_captures.threads = open.threads;
+  if (Status joined =
+          JoinCaptureFiles(*opened.store, *opened.knowledge, captures.value(), of_captures);
       !joined.ok())
     return joined;
   opened.analysis = std::move(analysis).value();

@@ -30,6 +30,10 @@ struct JobOptions {
 /// The flags of a recorded job, under the names that every command gives them; `quiet` and files of
 /// devices are the command's own.
 void AddJobFlags(Command command, JobOptions& options);
+/// --capture, for commands that read one trace.
+void AddCaptureFlag(Command command, JobOptions& options);
+inline constexpr const char* kCaptureHelp =
+    "Trace or folder of traces with the captures of the replayed graphs";
 
 /// A job with what it refers to; `store` holds the steps that were asked for.
 struct OpenedJob {
@@ -48,12 +52,11 @@ struct OpenedTrace {
   AnalysisOptions analysis;
 };
 
-/// The files that --capture names; none: it was not given. Fails as FindTraceFiles() does.
+/// Returns the files that --capture names, none without the flag. Fails as FindTraceFiles() does.
 Result<std::vector<std::string>> CaptureFiles(const std::string& capture);
-
-/// JoinCaptureFiles() with the files that --capture names.
-Status JoinCaptures(TraceStore& store, const Knowledge& knowledge, const JobOptions& options,
-                    int threads);
+/// Returns `inputs` and the files that --capture names, for RefuseToOverwrite().
+Result<std::vector<std::string>> WithCaptures(std::vector<std::string> inputs,
+                                              const std::string& capture);
 
 /// What the flags say of the analysis of any trace; its path is not set. Fails (kUsage) for steps
 /// that are no range.

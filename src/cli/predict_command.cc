@@ -106,6 +106,7 @@ PredictCommand::PredictCommand(Command parent) {
       .TypeName("FILE")
       .Check(NotEmpty());
   AddJobFlags(command_, options_);
+  AddCaptureFlag(command_, options_);
   command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
@@ -128,12 +129,11 @@ Status PredictCommand::CheckFlags() const {
   const bool trace_flags = command_.is_given("--host-factor") || batch_curve_ ||
                            !timeline_path_.empty() || options_.measured_step_ms ||
                            !options_.steps.empty() || !options_.step_marker.empty() ||
-                           !options_.calibration.path.empty();
+                           !options_.calibration.path.empty() || !options_.capture.empty();
   if (trace_flags && traces_.empty()) {
     return Status::Usage(
-        "--host-factor, --batch-curve, --memory-timeline, --steps, --step-marker, "
-        "--measured-step-ms and "
-        "--calibration "
+        "--host-factor, --batch-curve, --memory-timeline, --steps, --step-marker, --capture, "
+        "--measured-step-ms and --calibration "
         "are about a recorded job: they belong to a TRACE");
   }
   if (plan_.total_steps && !table_path_.empty())
@@ -141,7 +141,9 @@ Status PredictCommand::CheckFlags() const {
   if ((options_.measured_step_ms || !timeline_path_.empty()) && traces_.size() != 1) {
     return Status::Usage("--measured-step-ms and --memory-timeline are of one job: give one TRACE");
   }
-  std::vector<std::string> inputs_read = traces_;
+  Result<std::vector<std::string>> with_captures = WithCaptures(traces_, options_.capture);
+  if (!with_captures.ok()) return with_captures.status();
+  std::vector<std::string> inputs_read = std::move(with_captures).value();
   for (const std::string& path :
        {operators_path_, table_path_, timeline_path_, options_.calibration.path, plan_.prices_path,
         plan_.carbon_path}) {

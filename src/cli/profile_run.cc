@@ -80,8 +80,6 @@ Result<std::vector<ProfiledFile>> ProfileFile(const std::string& path, bool has_
   open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
   Result<std::unique_ptr<TraceStore>> opened = OpenTrace(path, open);
   if (!opened.ok()) return opened.status();
-  if (Status joined = JoinCaptures(*opened.value(), knowledge, options, open.threads); !joined.ok())
-    return joined;
   std::vector<ProfiledFile> profiled;
   const auto add = [&](const TraceStore& store, std::optional<std::int64_t> rank, bool several) {
     Result<ProfiledFile> file =

@@ -127,10 +127,7 @@ ReportCommand::ReportCommand(Command parent) {
       .TypeName("NAME")
       .Check(NotEmpty())
       .Group(kSelection);
-  command_
-      .AddOption(
-          "--capture", capture_,
-          "Trace, or folder of traces, that holds the captures of the graphs that the job replays")
+  command_.AddOption("--capture", capture_, kCaptureHelp)
       .TypeName("FILE")
       .Check(NotEmpty())
       .Group(kSelection);
@@ -229,7 +226,7 @@ Status ReportCommand::Run() {
   if (!request.ok()) return request.status();
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
-  // Every process of the team reads files; which belong together follows from their names.
+  // Every process of the team reads files; which belong together follows from names and heads.
   if (Result<TraceFiles> found = FindTraceFiles(traces_); found.ok())
     request.value().recordings = FindRecordings(found.value().paths);
   SharedReading reading(*team.value(), [&](const std::string& path, int threads) {
@@ -319,14 +316,16 @@ Status ReportCommand::WritePage() {
 }
 
 Status ReportCommand::CheckOutputs() const {
+  const Result<std::vector<std::string>> inputs = WithCaptures(files_.paths, capture_);
+  if (!inputs.ok()) return inputs.status();
   if (!html_path_.empty() && html_path_ != "-")
-    return RefuseToOverwrite("--html", html_path_, files_.paths);
+    return RefuseToOverwrite("--html", html_path_, inputs.value());
   if (!output_path_.empty() && output_path_ != "-")
-    return RefuseToOverwrite("-o", output_path_, files_.paths);
+    return RefuseToOverwrite("-o", output_path_, inputs.value());
   if (csv_folder_.empty()) return Status::Ok();
   for (std::string_view name : kCsvFiles) {
     Status status =
-        RefuseToOverwrite("--csv", fmt::format("{}/{}", csv_folder_, name), files_.paths);
+        RefuseToOverwrite("--csv", fmt::format("{}/{}", csv_folder_, name), inputs.value());
     if (!status.ok()) return status;
   }
   return Status::Ok();

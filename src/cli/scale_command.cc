@@ -118,6 +118,7 @@ ScaleCommand::ScaleCommand(Command parent) {
       .Check(NotEmpty());
   gpus_.AddFlags(command_);
   AddJobFlags(command_, options_);
+  AddCaptureFlag(command_, options_);
   command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
@@ -191,14 +192,18 @@ Status ScaleCommand::CheckFlags(const TraceFiles& files) const {
         "(headroom predict takes it to another)");
   }
   const bool of_trace = options_.measured_step_ms || !options_.steps.empty() ||
-                        !options_.step_marker.empty() || !options_.calibration.path.empty();
+                        !options_.step_marker.empty() || !options_.calibration.path.empty() ||
+                        !options_.capture.empty();
   if (traces_.empty() && of_trace) {
     return Status::Usage(
-        "--steps, --step-marker, --measured-step-ms and --calibration are about a recorded job: "
+        "--steps, --step-marker, --capture, --measured-step-ms and --calibration are about a "
+        "recorded job: "
         "they belong to a TRACE");
   }
   if (output_path_.empty() || output_path_ == "-") return Status::Ok();
-  std::vector<std::string> inputs = gpus_.Inputs();
+  Result<std::vector<std::string>> with_captures = WithCaptures(gpus_.Inputs(), options_.capture);
+  if (!with_captures.ok()) return with_captures.status();
+  std::vector<std::string> inputs = std::move(with_captures).value();
   inputs.insert(inputs.end(), files.paths.begin(), files.paths.end());
   if (!operators_path_.empty()) inputs.push_back(operators_path_);
   return RefuseToOverwrite("-o", output_path_, inputs);

@@ -4,14 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "cli/ranks.h"
+#include "ingest/byte_source.h"
+#include "ingest/open_trace.h"
 #include "report/escape.h"
+#include "store/join.h"
 
 namespace headroom::cli {
 namespace {
@@ -70,17 +77,101 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
   return Status::Ok();
 }
 
+/// The number behind `key`, where that stands behind `from`.
+std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view key,
+                                         std::size_t from) {
+  std::size_t at = text.find(key, from);
+  if (at == std::string_view::npos) return std::nullopt;
+  at = text.find_first_not_of(" \t\n\r", at + key.size());
+  std::int64_t number = 0;
+  if (at == std::string_view::npos ||
+      std::from_chars(text.data() + at, text.data() + text.size(), number).ec != std::errc())
+    return std::nullopt;
+  return number;
+}
+
+/// Which process and rank a trace of PyTorch's profiler is of, by its head; none: it does not tell.
+std::optional<std::pair<std::int64_t, std::int64_t>> PeekProcess(const std::string& path) {
+  constexpr std::size_t kHead = std::size_t{1} << 20;
+  const Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, ExpansionLimit());
+  if (!source.ok()) return std::nullopt;
+  std::string head(kHead, '\0');
+  const Result<std::size_t> length = source.value()->Read(head);
+  if (!length.ok()) return std::nullopt;
+  head.resize(length.value());
+  const std::size_t events = head.find("\"traceEvents\"");
+  if (events == std::string::npos) return std::nullopt;
+  const auto pid = NumberBehind(head, "\"pid\":", events);
+  if (!pid) return std::nullopt;
+  const std::size_t job = head.find("\"distributedInfo\"");
+  const auto rank =
+      job < events ? NumberBehind(head, "\"rank\":", job) : std::optional<std::int64_t>();
+  return std::pair(*pid, rank.value_or(-1));
+}
+
+/// The name with each run of digits as one '#': files of one loop differ in numbers alone.
+std::string PatternOf(std::string_view path) {
+  std::string pattern;
+  for (const char c : path) {
+    if (c < '0' || c > '9') {
+      pattern += c;
+    } else if (pattern.empty() || pattern.back() != '#') {
+      pattern += '#';
+    }
+  }
+  return pattern;
+}
+
+/// Whether the files are of one process by what they hold.
+bool AreOfOneProcess(const std::vector<std::string>& paths) {
+  std::vector<std::unique_ptr<TraceStore>> parts;
+  for (const std::string& path : paths) {
+    Result<std::unique_ptr<TraceStore>> part = OpenTrace(path, OpenOptions());
+    if (!part.ok()) return false;
+    parts.push_back(std::move(part).value());
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return BeginOf(*a) < BeginOf(*b); });
+  return WhyNotOneProcess(parts).empty();
+}
+
+/// Adds files of one process whose names do not say so (trace_step12.json).
+void AddByContent(const std::vector<std::string>& paths, Recordings& recordings) {
+  constexpr std::size_t kMostFiles = 256;
+  std::map<std::string, std::vector<std::string>> by_pattern;
+  for (const std::string& path : paths) by_pattern[PatternOf(path)].push_back(path);
+  for (const auto& [pattern, alike] : by_pattern) {
+    if (alike.size() < 2 || alike.size() > kMostFiles) continue;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::string>> by_process;
+    for (const std::string& path : alike) {
+      if (const auto process = PeekProcess(path)) by_process[*process].push_back(path);
+    }
+    for (auto& [process, files] : by_process) {
+      // By number: 2 comes before 12.
+      std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
+        return std::pair(a.size(), a) < std::pair(b.size(), b);
+      });
+      if (files.size() < 2 || !AreOfOneProcess(files)) continue;
+      recordings[files.front()].assign(std::next(files.begin()), files.end());
+    }
+  }
+}
+
 }  // namespace
 
 Recordings FindRecordings(const std::vector<std::string>& paths) {
   // By folder, host and process; then by time, whose digits are as many.
   std::map<std::string, std::map<std::pair<std::size_t, std::string>, std::string>> by_process;
+  std::vector<std::string> others;
   for (const std::string& path : paths) {
     constexpr std::string_view kEnding = ".pt.trace.json";
     const std::size_t slash = path.rfind('/');
     const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
     const std::size_t ending = path.find(kEnding, name);
-    if (ending == std::string::npos || HostOfFileName(path).empty()) continue;
+    if (ending == std::string::npos || HostOfFileName(path).empty()) {
+      others.push_back(path);
+      continue;
+    }
     const std::size_t dot = path.rfind('.', ending - 1);
     const std::string time = path.substr(dot + 1, ending - dot - 1);
     by_process[path.substr(0, dot)].emplace(std::pair(time.size(), time), path);
@@ -88,10 +179,11 @@ Recordings FindRecordings(const std::vector<std::string>& paths) {
   Recordings recordings;
   for (const auto& [process, by_time] : by_process) {
     if (by_time.size() < 2) continue;
-    std::vector<std::string>& others = recordings[by_time.begin()->second];
+    std::vector<std::string>& further = recordings[by_time.begin()->second];
     for (auto file = std::next(by_time.begin()); file != by_time.end(); ++file)
-      others.push_back(file->second);
+      further.push_back(file->second);
   }
+  AddByContent(others, recordings);
   return recordings;
 }
 

@@ -21,9 +21,10 @@ struct TraceFiles {
 /// kBadInput for a folder that cannot be read or holds none.
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
 
-/// Files of one process that its profiler wrote one after the other, by the names that PyTorch's
-/// tensorboard_trace_handler gives them (HOST_PID.TIME.pt.trace.json): by the first, all others, in
-/// order of time. They are one trace, not ranks.
+/// Files of one process that its profiler wrote one after the other: by the first, all others. They
+/// are one trace, not ranks. Told by the names that PyTorch's tensorboard_trace_handler gives them
+/// (HOST_PID.TIME.pt.trace.json); else, where names differ in numbers alone, by the process and the
+/// rank in their heads and by reading them: no two overlap in time.
 using Recordings = std::map<std::string, std::vector<std::string>>;
 Recordings FindRecordings(const std::vector<std::string>& paths);
 

@@ -95,6 +95,7 @@ UiCommand::UiCommand(Command parent) {
       .Check(WholeNumber(0, kMostPort));
   command_.AddFlag("--open", open_, "Open the page in the browser");
   AddJobFlags(command_, options_);
+  AddCaptureFlag(command_, options_);
   command_.AddFlag("-q,--quiet", options_.quiet, "The link alone, no remarks");
 }
 

@@ -52,6 +52,7 @@ WhatifCommand::WhatifCommand(Command parent) {
       .TypeName("FILE")
       .Check(NotEmpty());
   AddJobFlags(command_, options_);
+  AddCaptureFlag(command_, options_);
   command_.AddFlag("--save", save_, "Save the forecasts, to be scored once the change is made");
   command_
       .AddOption("--score", score_,
@@ -103,8 +104,10 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (scores_) return ListScores();
   if (!score_.first.empty()) return Score();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
-  if (Status status = CheckOutput({trace_}); !status.ok()) return status;
-  if (Status status = views_.Check(trace_, scenarios_); !status.ok()) return status;
+  const Result<std::vector<std::string>> inputs = WithCaptures({trace_}, options_.capture);
+  if (!inputs.ok()) return inputs.status();
+  if (Status status = CheckOutput(inputs.value()); !status.ok()) return status;
+  if (Status status = views_.Check(inputs.value(), scenarios_); !status.ok()) return status;
   // Wrong names are told before a large trace is read.
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios_);
   if (!calls.ok()) return calls.status();

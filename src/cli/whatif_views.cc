@@ -37,12 +37,12 @@ Status WhatifViews::RefuseWithoutGraph(const std::string& trace, const Status& w
       fmt::format("{} needs a graph, and {} has none: {}", flag, trace, why.message()));
 }
 
-Status WhatifViews::Check(const std::string& trace,
+Status WhatifViews::Check(const std::vector<std::string>& inputs,
                           const std::vector<std::string>& scenarios) const {
   for (const auto& [flag, path] :
        {std::pair("--dump-graph", &graph_path_), std::pair("--write-trace", &timeline_path_)}) {
     if (path->empty()) continue;
-    if (Status status = RefuseToOverwrite(flag, *path, {trace}); !status.ok()) return status;
+    if (Status status = RefuseToOverwrite(flag, *path, inputs); !status.ok()) return status;
   }
   if (graph_path_ == "-")
     return Status::Usage("--dump-graph writes a file; stdout has the forecasts");

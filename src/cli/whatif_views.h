@@ -21,8 +21,9 @@ class WhatifViews {
   /// Of a trace without a graph: names the flag that needs one, and why there is none. REQUIRES:
   /// Asked().
   Status RefuseWithoutGraph(const std::string& trace, const Status& why) const;
-  /// What can be refused before the trace is read.
-  Status Check(const std::string& trace, const std::vector<std::string>& scenarios) const;
+  /// What can be refused before the trace is read. `inputs`: files that must not be overwritten.
+  Status Check(const std::vector<std::string>& inputs,
+               const std::vector<std::string>& scenarios) const;
   /// Of the job as it is: adds to the report, and writes files. The report has its path.
   Status Begin(const Job& job, SweepSharing& sharing, ForecastReport& report) const;
   /// Of the last forecast of the report. `plan`: its plan, where it applies.

@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "ingest/rocm_kernels.h"
+#include "store/trace_formats.h"
 
 namespace headroom::xla {
 namespace {
@@ -50,8 +51,7 @@ void ParseExtent(std::string_view text, std::int32_t (&out)[3]) {
   std::copy(std::begin(parts), std::end(parts), std::begin(out));
 }
 
-/// Whether the runtimes of XLA and TensorFlow name what they do by themselves like this: nobody
-/// marked it.
+/// Returns whether the runtime of XLA or TensorFlow draws this span itself.
 bool IsOfTheRuntime(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {
       "PjRt",
@@ -94,8 +94,10 @@ bool IsOfTheRuntime(std::string_view name) {
       "Resolve constant globals",
       "ParseArguments",
       "AllocateOutputBuffers",
-      "Handle input",
-      "end: ",  // What ends a thunk of the CPU, which has a span of its own.
+      "Handle inputs",
+      "Handle input event",
+      "EagerLocalExecute: ",
+      "IteratorGetNextOp::",
   };
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -140,7 +142,12 @@ HostEventKind HostKindOf(std::string_view name) {
   }
   if (name.size() > 2 && name.starts_with("cu") && IsUpper(name[2]))
     return HostEventKind::kDriverCall;
+  if (name == "EagerLocalExecute: IteratorGetNext") return HostEventKind::kOperator;
   return IsOfTheRuntime(name) ? HostEventKind::kOther : HostEventKind::kAnnotation;
+}
+
+bool IsEndOfThunk(std::string_view name, std::string_view thread) {
+  return name.starts_with("end: ") && thread.starts_with("tf_XLA");
 }
 
 bool IsThunk(HostEventKind kind, std::string_view name, std::string_view hlo_op) {
@@ -148,10 +155,8 @@ bool IsThunk(HostEventKind kind, std::string_view name, std::string_view hlo_op)
 }
 
 bool IsTensorFlowOperation(std::string_view shown, std::string_view full_name) {
-  if (shown.empty() || (!IsUpper(shown.front()) && shown.front() != '_')) return false;
-  if (full_name.size() < shown.size() + 2 || !full_name.ends_with(shown)) return false;
-  full_name.remove_suffix(shown.size());
-  return full_name.back() == ':' && full_name[full_name.size() - 2] != ':';
+  return IsTensorFlowOperator(full_name) && full_name.ends_with(shown) &&
+         full_name.size() > shown.size() && full_name[full_name.size() - shown.size() - 1] == ':';
 }
 
 std::string_view CategoryOf(HostEventKind kind, std::string_view name) {

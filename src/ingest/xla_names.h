@@ -34,11 +34,13 @@ std::optional<std::int64_t> StreamOf(std::string_view line);
 /// What a span of the host is, by its name: a Python frame ("$file.py:12 fn"), a call of a GPU's
 /// API, what XLA's runtime says of itself (kOther), or an annotation.
 HostEventKind HostKindOf(std::string_view name);
-/// Whether a span of the host is the work of one operation of XLA on the CPU; `hlo_op` is its
-/// argument.
+/// Returns whether a span of the host is the work of one operation of XLA on the CPU; `hlo_op` is
+/// its argument.
 bool IsThunk(HostEventKind kind, std::string_view name, std::string_view hlo_op);
-/// Whether a span of the host is an operation of TensorFlow, which the profiler shows by its type
-/// ("MatMul") and calls by name and type ("dense/MatMul:MatMul").
+/// Returns whether a span ends a thunk, whose own span already covers it. `thread`: its name.
+bool IsEndOfThunk(std::string_view name, std::string_view thread);
+/// Returns whether a span of the host is an operation of TensorFlow, which the profiler shows by
+/// its type ("MatMul") and calls by name and type ("dense/MatMul:MatMul").
 bool IsTensorFlowOperation(std::string_view shown, std::string_view full_name);
 /// The category to show for it: the one by which RuleOfCategory() knows the kind again.
 std::string_view CategoryOf(HostEventKind kind, std::string_view name);

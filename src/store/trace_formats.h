@@ -48,4 +48,13 @@ inline bool IsOfXla(std::string_view format) {
   return format == kXPlaneFormat || format == kXlaJsonFormat;
 }
 
+/// Returns whether an operator of such a trace is TensorFlow's, which has a name and a type:
+/// "dense/MatMul:MatMul".
+inline bool IsTensorFlowOperator(std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || name[colon - 1] == ':') return false;
+  const char first = colon + 1 < name.size() ? name[colon + 1] : '\0';
+  return first == '_' || (first >= 'A' && first <= 'Z');
+}
+
 }  // namespace headroom

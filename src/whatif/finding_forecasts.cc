@@ -230,10 +230,34 @@ void CorrectMedian(const Baseline& baseline, Steps& steps) {
   steps.profiler_overhead_pct = 100 * (1 - kept);
 }
 
+/// How many batches a step fetches: several where gradients accumulate. 1: not told.
+std::int64_t BatchesPerStep(const Job& job) {
+  const TraceStore& store = job.store();
+  const std::vector<Interval>& steps = job.steps().hosts;
+  if (steps.empty()) return 1;
+  std::int64_t fetches = 0;
+  const auto& events = store.host_events;
+  const auto is_fetch = [&](HostEventId event) {
+    return events.kind[event.index()] == HostEventKind::kAnnotation &&
+           job.attribution().Of(event).phase == Phase::kDataWait;
+  };
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId event(row);
+    if (!is_fetch(event) || events.start[row] < steps.front().start ||
+        events.start[row] >= steps.back().end)
+      continue;
+    const HostEventId parent = events.parent[row];
+    if (!parent.valid() || !is_fetch(parent)) ++fetches;
+  }
+  const auto count = static_cast<std::int64_t>(steps.size());
+  return fetches % count == 0 ? std::max<std::int64_t>(fetches / count, 1) : 1;
+}
+
 /// Samples a second as recorded, where shapes tell how many a step has.
 void TellThroughput(const Job& job, TraceReport& report) {
-  const std::optional<std::int64_t> samples = SamplesPerStep(job);
+  std::optional<std::int64_t> samples = SamplesPerStep(job);
   const std::optional<DurationNs> step = report.steps.mean;
+  if (samples && report.steps.source != StepSource::kNone) *samples *= BatchesPerStep(job);
   // A batch of one looks like any scalar.
   if (!samples || *samples <= 1 || !step || step->ns() <= 0) return;
   report.throughput = Throughput{

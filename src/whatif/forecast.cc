@@ -78,12 +78,16 @@ double SpreadOf(const Steps& steps) {
   const auto middle = walls.begin() + static_cast<std::ptrdiff_t>(walls.size() / 2);
   std::nth_element(walls.begin(), middle, walls.end());
   const double median = *middle;
-  double distance = 0;
-  for (const double wall : walls) distance += std::abs(wall - median);
+  double distance = 0, sum = 0;
+  for (const double wall : walls) {
+    distance += std::abs(wall - median);
+    sum += wall;
+  }
   // Of a normal distribution, the standard deviation is 1.25 times the mean distance.
   constexpr double kOfNormal = 1.25;
   const auto count = static_cast<double>(walls.size());
-  return median > 0 ? kOfNormal * distance / count / median / std::sqrt(count) : 0;
+  // As a share of the mean step: a loader that delivers in bursts has a far smaller median.
+  return sum > 0 ? kOfNormal * distance / sum / std::sqrt(count) : 0;
 }
 
 /// A gain below this is none.
@@ -94,9 +98,7 @@ constexpr double kNothing = 0.05;
 Forecaster::Forecaster(const Job& job)
     : job_(job),
       memory_(job),
-      uncertainty_{
-          .host = job.host_error(),
-          .steps = std::hypot(SpreadOf(job.steps().steps), 1 - job.step_scale().factor())} {
+      uncertainty_{.host = job.host_error(), .steps = SpreadOf(job.steps().steps)} {
   baseline_.traced_step_ms = job.step_time().value_or(job.graph().recorded_step).ms();
   if (const std::optional<DurationNs> p50 = job.steps().steps.p50)
     baseline_.marked_step_ms = p50->ms();
@@ -123,6 +125,16 @@ Forecaster::Forecaster(const Job& job)
   inferred_ms_ = baseline_.corrected.mid - StepOf(WithoutInferredWaits(job.graph(), unchanged));
   baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
   baseline_.gpu_limit_ms = StepOf(Stretched(job.corrected(), kFreeHost));
+  const double host = uncertainty_.host, gpu = uncertainty_.gpu;
+  fast_ms_ = StepOf(Stretched(job.corrected(), {1 - host, 1 - gpu, 1 - gpu}));
+  slow_ms_ = StepOf(Stretched(job.corrected(), {1 + host, 1 + gpu, 1 + gpu}));
+  // Without the profiler, the GPU has as much to do.
+  const double least = std::min(baseline_.gpu_limit_ms, baseline_.corrected.mid);
+  baseline_.corrected.low = std::max(baseline_.corrected.low, least);
+  // What the replayed steps are off from the mean step is a doubt about a change, not about the
+  // step as it is.
+  const double factor = job.step_scale().factor();
+  uncertainty_.steps = std::hypot(uncertainty_.steps, 1 - std::min(factor, 1 / factor));
 }
 
 StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& changed,
@@ -136,7 +148,7 @@ StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& c
   step.low = std::min(step.mid, StepOf(Stretched(plan, low, changed)));
   step.high = std::max(step.mid, StepOf(Stretched(plan, high, changed)));
   const double spread = uncertainty_.steps * step.mid;
-  step.low = step.mid - std::hypot(step.mid - step.low, spread);
+  step.low = std::max(0.0, step.mid - std::hypot(step.mid - step.low, spread));
   step.high = step.mid + std::hypot(step.high - step.mid, spread);
   return step;
 }
@@ -164,10 +176,9 @@ MsInterval Forecaster::SavesOf(const EditedPlan& edited, double changed_error) {
   const double step = StepOf(edited.plan);
   MsInterval saves;
   saves.mid = baseline_.corrected.mid - step;
-  const double fast =
-      baseline_.corrected.low - StepOf(Stretched(edited.plan, {1 - host, 1 - gpu, 1 - gpu}));
-  const double slow =
-      baseline_.corrected.high - StepOf(Stretched(edited.plan, {1 + host, 1 + gpu, 1 + gpu}));
+  // How steps differ from each other is the same before and after.
+  const double fast = fast_ms_ - StepOf(Stretched(edited.plan, {1 - host, 1 - gpu, 1 - gpu}));
+  const double slow = slow_ms_ - StepOf(Stretched(edited.plan, {1 + host, 1 + gpu, 1 + gpu}));
   double less = saves.mid - std::min({saves.mid, fast, slow});
   double more = std::max({saves.mid, fast, slow}) - saves.mid;
   if (changed_error > 0) {

@@ -148,7 +148,8 @@ class Forecaster {
 
   const Job& job_;
   MemoryDeltas memory_;
-  const Uncertainty uncertainty_;
+  Uncertainty uncertainty_;
+  double fast_ms_ = 0, slow_ms_ = 0;  ///< The corrected step where host and GPU are as far off.
   Replayer replayer_;
   Baseline baseline_;
   EditedPlan edited_;

@@ -51,7 +51,10 @@ class AscendTracks {
   void Settle() {
     FindProcesses();
     if (hardware_.empty()) return;
-    for (std::size_t t = 0; t < tracks_.size(); ++t) tracks_[t] = TrackOf(t);
+    for (std::size_t t = 0; t < tracks_.size(); ++t) {
+      tracks_[t] = TrackOf(t);
+      has_collectives_ |= tracks_[t].role == AscendTrack::Role::kCollectives;
+    }
     auto& host = store_.host_events;
     HostEventColumns<Column> kept;
     for (std::size_t row = 0; row < host.rows(); ++row) {
@@ -145,13 +148,16 @@ class AscendTracks {
     return value;
   }
 
-  /// Whether a stream waits for another one, or marks a moment: no work.
+  /// Whether a stream waits for another one or marks a moment, which is no work, or moves a piece
+  /// of a collective, which has a track of its own.
   bool IsWait(std::size_t row) const {
-    const auto waits = [](std::string_view text) {
+    const auto waits = [this](std::string_view text) {
       constexpr std::size_t kLongest = 128;
       const std::string lower = LowerCase(text.substr(0, kLongest));
       return lower.starts_with("event_") || lower.starts_with("notify_") ||
-             lower.starts_with("capture_");
+             lower.starts_with("capture_") || lower.starts_with("write_value") ||
+             lower.starts_with("place_holder") ||
+             (has_collectives_ && (lower.starts_with("sdma") || lower.starts_with("rdma")));
     };
     return waits(ArgOf(row, "Task Type")) ||
            waits(store_.Text(store_.host_events.name.Pending(row)));
@@ -208,6 +214,7 @@ class AscendTracks {
   std::map<std::int64_t, ProcessId> python_;       ///< By program.
   std::map<std::pair<ProcessId, StringId>, ThreadId> python_threads_;  ///< By process and number.
   Streams streams_;
+  bool has_collectives_ = false;
 };
 
 }  // namespace

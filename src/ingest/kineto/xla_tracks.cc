@@ -109,6 +109,9 @@ void TellHostEvent(std::size_t row, TraceStore& store) {
   const StringId args = host.args.Pending(row);
   const std::string_view name = store.Text(host.name.Pending(row));
   HostEventKind kind = xla::HostKindOf(name);
+  if (xla::IsEndOfThunk(name,
+                        store.Text(store.threads.name.Pending(host.thread.Pending(row).index()))))
+    kind = HostEventKind::kOther;
   if (args.valid()) {
     const std::string_view full_name = ArgOf(store, args, "long_name");
     const bool is_tensorflow = xla::IsTensorFlowOperation(name, full_name);

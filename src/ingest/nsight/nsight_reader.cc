@@ -329,6 +329,10 @@ class DatabaseReading {
 
   std::optional<std::size_t> AddTask(const RowScan& row, GpuTaskKind kind, std::string_view table) {
     ++store_.metadata.events;
+    if (row.Integer(kStart, kUnknown) == 0 && row.Integer(kEndTime, kUnknown) == 0) {
+      store_.log.Add(ImportIssue::kBadTime, -1, fmt::format("{}: time not collected", table));
+      return std::nullopt;
+    }
     const std::optional<TimeNs> start = TimeAt(row, kStart, table);
     if (!start) return std::nullopt;
     auto& tasks = store_.gpu_tasks;

@@ -1,6 +1,7 @@
 #include "ingest/rocprof/record.h"
 
 #include <charconv>
+#include <limits>
 #include <string_view>
 
 namespace headroom::rocprof {
@@ -256,7 +257,8 @@ DispatchCounters ParseDispatchCounters(JsonCursor& cursor) {
       cursor.Enter('[');
       while (cursor.NextElement()) {
         if (!cursor.Enter('{')) break;
-        std::pair<std::uint64_t, double> value = {kAbsent, 0};
+        std::pair<std::uint64_t, double> value = {kAbsent,
+                                                  std::numeric_limits<double>::quiet_NaN()};
         for (std::string_view of_value; cursor.NextMember(of_value);) {
           if (of_value == "counter_id") {
             ParseHandle(cursor, value.first);

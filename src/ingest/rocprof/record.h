@@ -76,10 +76,12 @@ struct CounterName {
 };
 CounterName ParseCounterName(JsonCursor& cursor);
 
-/// One element of "counter_collection": what hardware counters said of one dispatch.
+/// One element of "counter_collection": the hardware counters of one dispatch.
 struct DispatchCounters {
   Record dispatch;
-  std::vector<std::pair<std::uint64_t, double>> values;  ///< By id of the counter.
+  /// By id of the counter; not a number: not recorded. A counter has a value for each part of the
+  /// GPU, which add up.
+  std::vector<std::pair<std::uint64_t, double>> values;
 };
 DispatchCounters ParseDispatchCounters(JsonCursor& cursor);
 

@@ -178,12 +178,13 @@ class RecordingReading {
     ReadDispatches();
     ReadCopies();
     ReadAllocations();
-    TellUnread(Table::kCounters, unread_counters_);
     TellUnread(Table::kPcSamples, CountOf(Table::kPcSamples));
+    const std::int64_t unread_before = rows_.unread_counters();
     for (const auto& [id, process] : processes_) {
       rows_.GoOnWith(process);
       rows_.EndProcess();
     }
+    TellUnread(Table::kCounters, unread_counters_ + rows_.unread_counters() - unread_before);
   }
 
  private:
@@ -477,7 +478,7 @@ class RecordingReading {
     return row.IsNull(column) ? place.track.stream : NumberAt(row, column);
   }
 
-  /// What counters said, by event. The events of dispatches take it; what remains is not read.
+  /// Collects the counters by event. Those that no dispatch takes count as unread.
   void ReadCounters() {
     static constexpr std::string_view kOfNames[] = {"id", "pid", "symbol", "name"};
     ForEach(Table::kCounterNames, kOfNames, 1, [&](const RowScan& row) {
@@ -488,22 +489,17 @@ class RecordingReading {
     static constexpr std::string_view kColumns[] = {"event_id", "pmc_id", "value"};
     ForEach(Table::kCounters, kColumns, 3, [&](const RowScan& row) {
       ++unread_counters_;
+      constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
       if (!row.IsNull(0))
-        counted_.push_back({row.Integer(0, kUnknown), NumberAt(row, 1),
-                            row.Number(2, std::numeric_limits<double>::quiet_NaN())});
+        counted_[row.Integer(0, kUnknown)].emplace_back(NumberAt(row, 1), row.Number(2, kNone));
     });
-    std::stable_sort(counted_.begin(), counted_.end(),
-                     [](const Counted& a, const Counted& b) { return a.event < b.event; });
   }
 
   void AddCounters(const Record& dispatch, std::int64_t event) {
-    const auto before = [](const Counted& counted, std::int64_t of) { return counted.event < of; };
-    std::vector<std::pair<std::uint64_t, double>> values;
-    for (auto it = std::lower_bound(counted_.begin(), counted_.end(), event, before);
-         it != counted_.end() && it->event == event; ++it)
-      values.emplace_back(it->counter, it->value);
-    const auto count = static_cast<std::int64_t>(values.size());
-    if (count > 0 && rows_.AddCounters(dispatch, std::move(values))) unread_counters_ -= count;
+    auto taken = counted_.extract(event);
+    if (taken.empty()) return;
+    unread_counters_ -= static_cast<std::int64_t>(taken.mapped().size());
+    rows_.Add(DispatchCounters{dispatch, std::move(taken.mapped())});
   }
 
   void ReadDispatches() {
@@ -588,12 +584,8 @@ class RecordingReading {
   const Category no_category_ = CategoryOf({});
   std::vector<Category> categories_;
   std::vector<Event> events_;  ///< By id.
-  struct Counted {
-    std::int64_t event;
-    std::uint64_t counter;
-    double value;
-  };
-  std::vector<Counted> counted_;  ///< By event.
+  /// By event, until its dispatch takes it.
+  std::map<std::int64_t, std::vector<std::pair<std::uint64_t, double>>> counted_;
   std::int64_t unread_counters_ = 0;
   // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
   std::map<std::string, std::uint32_t> category_names_;

@@ -60,8 +60,9 @@ struct Member {
   std::string_view key;
   std::string_view begins;
 };
-constexpr Member kMembers[] = {
-    {"agents", "["}, {"strings", "{"}, {"kernel_symbols", "["}, {"buffer_records", "{"}};
+constexpr Member kMembers[] = {{"agents", "["},           {"strings", "{"},
+                               {"counters", "["},         {"kernel_symbols", "["},
+                               {"callback_records", "{"}, {"buffer_records", "{"}};
 /// The same below "strings", where lists have names that lists of records have, too.
 constexpr Member kStringsMembers[] = {{"buffer_records", "["}, {"marker_api", "["}};
 
@@ -117,6 +118,7 @@ class FileReading {
     if (!window_.status().ok()) return window_.status();
     EndProcess();
     rows_.Finish();
+    if (rows_.unread_counters() > 0) unread_["counter_collection"] += rows_.unread_counters();
     for (const auto& [name, count] : unread_)
       store_.log.Add(ImportIssue::kUnreadData, -1, fmt::format("{}: {} records", name, count),
                      count);
@@ -261,23 +263,23 @@ class FileReading {
     SkipValue();
   }
 
-  /// What counters said of dispatches. Of other records only the number is told.
+  /// Reads the counters of dispatches. Counts the records of other lists.
   void ReadCallbacks() {
     window_.Advance(1);
     while (window_.Next() == '"') {
       if (!TakeKey()) return;
-      if (key_ != "counter_collection") {
+      if (key_ != "counter_collection" || window_.Next() != '[') {
         if (!CountList()) return;
         continue;
       }
+      bool whole = true;
       ReadList([&] {
         auto counters = Element(ParseDispatchCounters);
-        if (!counters) return false;
-        if (!rows_.AddCounters(counters->dispatch, std::move(counters->values)))
-          ++unread_["counter_collection"];
-        return true;
+        whole = counters.has_value();
+        if (whole) rows_.Add(std::move(*counters));
+        return whole;
       });
-      if (level_ != Level::kProcess) return;
+      if (!whole || level_ != Level::kProcess) return;  // Damage moved the reader elsewhere.
     }
     if (window_.Next() != '}') return Damaged("a list of records");
     window_.Advance(1);

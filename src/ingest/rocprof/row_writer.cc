@@ -99,6 +99,7 @@ void RowWriter::EndProcess() {
                                          : std::string("(unnamed call)"));
   }
   SumUpMemory();
+  AppendCounters();
   processes_[at_->number].reset();
   at_ = nullptr;
 }
@@ -278,39 +279,53 @@ void RowWriter::Add(const Record& record, Section section, std::string_view cate
   }
 }
 
-bool RowWriter::AddCounters(const Record& dispatch,
-                            std::vector<std::pair<std::uint64_t, double>> values) {
-  const bool has_time = dispatch.start > 0 && dispatch.start < dispatch.end &&
-                        dispatch.end != kAbsent && dispatch.end <= kFurthest;
-  const auto is_unknown = [&](const auto& value) {
-    return !at_->counters.contains(value.first) || !std::isfinite(value.second);
-  };
-  std::erase_if(values, is_unknown);
-  if (!has_time || values.empty()) return false;
-  std::stable_sort(values.begin(), values.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  const DeviceId device = DeviceOf(dispatch.agent);
-  const StringId series =
-      store_.strings.Intern(fmt::format("GPU {}", store_.devices.ordinal.Pending(device.index())));
-  const ThreadId track = TrackOf("GPU counters");
-  const auto append = [&](std::uint64_t time, StringId name, double value) {
-    auto& rows = store_.counters;
-    const std::size_t row = AppendUnknown(rows);
-    rows.time.MutablePending(row) = TimeNs(static_cast<std::int64_t>(time));
-    rows.name.MutablePending(row) = name;
-    rows.series.MutablePending(row) = series;
-    rows.thread.MutablePending(row) = track;
-    rows.value.MutablePending(row) = value;
-  };
-  for (std::size_t first = 0, next = 0; first < values.size(); first = next) {
-    double sum = 0;
-    for (; next < values.size() && values[next].first == values[first].first; ++next)
-      sum += values[next].second;
-    const StringId name = at_->counters[values[first].first];
-    append(dispatch.start, name, sum);
-    append(dispatch.end, name, 0);
+void RowWriter::Add(DispatchCounters counters) {
+  ++store_.metadata.events;
+  at_->counted.push_back(std::move(counters));
+}
+
+void RowWriter::AppendCounters() {
+  std::stable_sort(at_->counted.begin(), at_->counted.end(),
+                   [](const DispatchCounters& a, const DispatchCounters& b) {
+                     return a.dispatch.start < b.dispatch.start;
+                   });
+  for (const DispatchCounters& counted : at_->counted) {
+    const Record& dispatch = counted.dispatch;
+    const bool has_time =
+        dispatch.start > 0 && dispatch.start < dispatch.end && dispatch.end <= kFurthest;
+    std::map<StringId, double> sums;
+    for (const auto& [id, value] : counted.values) {
+      const auto name = at_->counters.find(id);
+      if (has_time && name != at_->counters.end() && std::isfinite(value)) {
+        sums[name->second] += value;
+      } else {
+        ++unread_counters_;
+      }
+    }
+    if (sums.empty()) continue;
+    const DeviceId device = DeviceOf(dispatch.agent);
+    const StringId series = store_.strings.Intern(
+        fmt::format("GPU {}", store_.devices.ordinal.Pending(device.index())));
+    const ThreadId track = TrackOf("GPU counters");
+    for (const auto& [name, sum] : sums) {
+      const auto append = [&](std::uint64_t time, double value) {
+        auto& rows = store_.counters;
+        const std::size_t row = AppendUnknown(rows);
+        rows.time.MutablePending(row) = TimeNs(static_cast<std::int64_t>(time));
+        rows.name.MutablePending(row) = name;
+        rows.series.MutablePending(row) = series;
+        rows.thread.MutablePending(row) = track;
+        rows.value.MutablePending(row) = value;
+      };
+      if (!std::isfinite(sum)) continue;
+      // Readers interpolate between samples: without the corners the counter would be a ramp.
+      append(dispatch.start, 0);
+      append(dispatch.start, sum);
+      append(dispatch.end, sum);
+      append(dispatch.end, 0);
+    }
   }
-  return true;
+  at_->counted = {};
 }
 
 void RowWriter::AddTask(const Record& record, Section section, TimeNs start, DurationNs duration,

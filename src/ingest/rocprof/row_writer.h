@@ -65,10 +65,11 @@ class RowWriter {
   /// Appends the row of a record. `category`: the name of its list; `offset`: its place, or -1.
   void Add(const Record& record, Section section, std::string_view category, std::int64_t offset);
 
-  /// Appends what counters said of a dispatch: each holds from its start to its end, as no other
-  /// kernel runs meanwhile. Values of one counter are of parts of the GPU and sum up. Returns false
-  /// if there is no time or no name; nothing is then appended.
-  bool AddCounters(const Record& dispatch, std::vector<std::pair<std::uint64_t, double>> values);
+  /// Notes the hardware counters of a dispatch. When the process ends, each becomes a counter of
+  /// its GPU from the start to the end of the dispatch, for collecting counters serializes kernels.
+  void Add(DispatchCounters counters);
+  /// Values without a time or a known counter. Of the processes that ended.
+  std::int64_t unread_counters() const { return unread_counters_; }
 
   /// Marks the steps, tells what was not collected. Last.
   void Finish();
@@ -108,6 +109,7 @@ class RowWriter {
   void NameNowOrLater(const Record& record, Section section, std::size_t row, std::int64_t offset);
   bool Name(const Unnamed& row);
   void SumUpMemory();
+  void AppendCounters();
   void TellMissing();
 
   /// The name of the operation of a record or an unnamed row, or none.
@@ -131,6 +133,7 @@ class RowWriter {
   TraceExtent extent_;
   std::map<std::int64_t, DeviceId> devices_;  ///< By number; of all processes.
   std::array<std::int64_t, static_cast<std::size_t>(Section::kCount)> counts_ = {};
+  std::int64_t unread_counters_ = 0;
 
   // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
   struct Process {
@@ -138,7 +141,8 @@ class RowWriter {
     ProcessId id;
     std::map<std::uint64_t, Agent> agents;
     std::map<std::uint64_t, Symbol> symbols;
-    std::map<std::uint64_t, StringId> counters;      ///< Their names.
+    std::map<std::uint64_t, StringId> counters;  ///< Their names.
+    std::vector<DispatchCounters> counted;
     std::vector<std::vector<StringId>> operations;   ///< By kind and operation.
     std::map<std::uint64_t, StringId> marker_texts;  ///< By correlation.
     std::map<std::uint64_t, ThreadId> threads;

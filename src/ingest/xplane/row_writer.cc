@@ -246,6 +246,7 @@ void RowWriter::AddLine(const PlaneText& plane, std::string_view text) {
                            stream.value_or(id), name);
   } else {
     line.role = LineRole::kHost;
+    line.name = name;
     line.thread = ThreadOf(store_.strings.Intern("host"), store_.strings.Intern("/host:CPU"),
                            store_.strings.Intern("CPU"), id, Trimmed(name, id));
   }
@@ -475,6 +476,10 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
     args = arguments_.Text(store_.strings);
     name = store_.strings.Intern(fmt::format("step#{}", stats_.step));
     category = store_.strings.Intern(xla::kStepCategory);
+  } else if (xla::IsEndOfThunk(store_.Text(name), line.name)) {
+    kind = HostEventKind::kOther;
+    category = store_.strings.Intern(xla::CategoryOf(kind, {}));
+    args = arguments_.Text(store_.strings);
   } else if (xla::IsThunk(kind, store_.Text(name), stats_.hlo_op)) {
     kind = HostEventKind::kOperator;
     category = store_.strings.Intern(xla::CategoryOf(kind, {}));

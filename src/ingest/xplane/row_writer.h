@@ -38,6 +38,7 @@ class RowWriter {
   /// A line while its events are read.
   struct Line {
     LineRole role = LineRole::kDerived;
+    std::string_view name;  ///< Of a thread of the host.
     std::int64_t timestamp_ns = 0;
     ThreadId thread;
     StreamId stream;
