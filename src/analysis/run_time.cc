@@ -92,7 +92,15 @@ class Recording {
       if (IsOfProcess(row))
         recorded.push_back({events.start[row], store_.HostEnd(HostEventId(row))});
     }
-    const IntervalSet nothing = Subtract(pauses, IntervalSet::UnionOf(std::move(recorded)));
+    const IntervalSet events_of_process = IntervalSet::UnionOf(std::move(recorded));
+    constexpr std::int64_t kHardlyAny = 20;  // One part in.
+    std::vector<Interval> silent;
+    for (const Interval& pause : pauses.intervals()) {
+      if (events_of_process.MeasureWithin(pause).ns() * kHardlyAny <= pause.length().ns())
+        silent.push_back(pause);
+    }
+    const IntervalSet nothing =
+        Subtract(IntervalSet::UnionOf(std::move(silent)), events_of_process);
     Take(nothing, "not recorded", static_cast<std::int64_t>(nothing.size()));
   }
 

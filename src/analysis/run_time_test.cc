@@ -56,6 +56,30 @@ TEST(RunTime, NamesWhatTheHostDoesBetweenSteps) {
       (Parts{{"steps", 6000}, {"checkpoints", 700}, {"evaluation", 4000}, {"between steps", 300}}));
 }
 
+TEST(RunTime, WhileTheProfilerIsOffNothingIsRecorded) {
+  StoreBuilder b;
+  for (int i = 0; i < 3; ++i) AddStep(b, i, i * 1000);
+  for (int i = 3; i < 6; ++i) AddStep(b, i, 50'000 + i * 1000);
+  EXPECT_EQ(PartsUs(b), (Parts{{"steps", 6000}, {"not recorded", 50'000}}));
+}
+
+TEST(RunTime, StepsThatUpdateHaveAPlaceOfTheirOwn) {
+  StoreBuilder b;
+  std::int64_t at = 0;
+  for (int i = 0; i < 12; ++i) {
+    const bool updates = i % 4 == 3;
+    const std::int64_t length = updates ? 2000 : 1000;
+    b.Step(i, kMain, at, length);
+    b.Launch("aten::mm", kMain, at, kGemm, kStream, at + 10, 990);
+    if (updates) {
+      b.Annotation("Optimizer.step#AdamW.step", kMain, at + 20, 20);
+      b.Launch("aten::_fused_adamw_", kMain, at + 22, kAdd, kStream, at + 1000, 1000);
+    }
+    at += length;
+  }
+  EXPECT_EQ(PartsUs(b), (Parts{{"steps", 15'000}}));
+}
+
 TEST(RunTime, NamesTheEdgesOfEpochs) {
   StoreBuilder b;
   for (int i = 0; i < 3; ++i) AddStep(b, i, i * 1000);
