@@ -19,6 +19,32 @@ TEST(XlaNames, DevicesAndStreams) {
   EXPECT_FALSE(IsHostPlane("/host:metadata"));
 }
 
+TEST(XlaNames, OperationsOnTheHost) {
+  constexpr HostEventKind kRange = HostEventKind::kAnnotation;
+  EXPECT_TRUE(IsThunk(kRange, "dot.3", "dot.3"));
+  EXPECT_FALSE(IsThunk(kRange, "dot.3", ""));
+  EXPECT_FALSE(IsThunk(kRange, "Execute", "dot.3"));
+  EXPECT_FALSE(IsThunk(HostEventKind::kOther, "dot.3", "dot.3"));
+  EXPECT_TRUE(IsEndOfThunk("end: dot.3", "tf_XLAEigen/12"));
+  EXPECT_FALSE(IsEndOfThunk("end: epoch", "python"));
+  EXPECT_TRUE(IsTensorFlowOperation("MatMul", "dense/MatMul:MatMul"));
+  EXPECT_TRUE(IsTensorFlowOperation("_MklMatMul", "dense/MatMul:_MklMatMul"));
+  const std::pair<const char*, const char*> kOthers[] = {{"", ""},
+                                                         {"", "dense:MatMul"},
+                                                         {"MatMul", "MatMul"},
+                                                         {"MatMul", ":MatMul"},
+                                                         {"Record", "Listener::Record"},
+                                                         {"train", "phase:train"},
+                                                         {"Mul", "dense:MatMul"}};
+  for (const auto& [shown, full] : kOthers)
+    EXPECT_FALSE(IsTensorFlowOperation(shown, full)) << full;
+  for (const char* own : {"CommonPjRtClient::CreateOutputs", "Handle inputs", "TFE_Py_Execute",
+                          "EagerLocalExecute: MatMul", "Iterator::Root"})
+    EXPECT_EQ(HostKindOf(own), HostEventKind::kOther) << own;
+  EXPECT_EQ(HostKindOf("EagerLocalExecute: IteratorGetNext"), HostEventKind::kOperator);
+  EXPECT_EQ(HostKindOf("Handle input files"), kRange);
+}
+
 TEST(XlaNames, WhatHostEventsAre) {
   const struct {
     const char* name;

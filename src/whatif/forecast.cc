@@ -128,8 +128,9 @@ Forecaster::Forecaster(const Job& job)
   const double host = uncertainty_.host, gpu = uncertainty_.gpu;
   fast_ms_ = StepOf(Stretched(job.corrected(), {1 - host, 1 - gpu, 1 - gpu}));
   slow_ms_ = StepOf(Stretched(job.corrected(), {1 + host, 1 + gpu, 1 + gpu}));
-  // Without the profiler, the GPU has as much to do.
-  const double least = std::min(baseline_.gpu_limit_ms, baseline_.corrected.mid);
+  // Without the profiler, the GPU has as much to do; its clock differs by some per cent.
+  constexpr double kClock = 0.05;
+  const double least = std::min(baseline_.gpu_limit_ms * (1 - kClock), baseline_.corrected.mid);
   baseline_.corrected.low = std::max(baseline_.corrected.low, least);
   // What the replayed steps are off from the mean step is a doubt about a change, not about the
   // step as it is.

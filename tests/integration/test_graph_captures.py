@@ -72,16 +72,26 @@ class Captures(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("vllm::moe_forward", page.read_text())
 
-    def test_other_commands_take_it(self):
-        for command in ("whatif", "predict", "diff"):
+    def test_other_commands_accept_a_capture(self):
+        for command, arguments in (("whatif", ["amp"]), ("predict", ["--gpu", "A100"])):
             with self.subTest(command):
-                traces = [self.replay] * (2 if command == "diff" else 1)
-                outcome = support.headroom(command, *traces, "--json", "--capture", self.capture)
-                self.assertEqual(outcome.code, 0, outcome)
-                refused = support.headroom(command, *traces, "--capture", self.scratch / "none")
+                joined = support.headroom(command, self.replay, *arguments, "--json", "--capture", self.capture)
+                self.assertEqual(joined.code, 0, joined)
+                alone = support.headroom(command, self.replay, *arguments, "--json")
+                self.assertNotEqual(joined.text, alone.text)
+                missing = self.scratch / "none"
+                refused = support.headroom(command, self.replay, *arguments, "--capture", missing)
                 self.assert_refused(refused, 3, "none")
-        findings = self.report(self.replay, "--capture", self.capture)["findings"]
-        commands = [finding["whatif"] for finding in findings if finding["whatif"]]
+                target = shutil.copy(self.capture, self.scratch / "capture.json.gz")
+                refused = support.headroom(
+                    command, self.replay, *arguments, "--json", "--capture", target, "-o", target
+                )
+                self.assert_refused(refused, 2, "-o")
+        commands = [
+            finding["whatif"]
+            for finding in self.report(self.replay, "--capture", self.capture)["findings"]
+            if finding["whatif"]
+        ]
         self.assertTrue(all("--capture" in command for command in commands), commands)
 
     def test_another_capture_is_said_not_to_fit(self):

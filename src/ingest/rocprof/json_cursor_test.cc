@@ -63,6 +63,24 @@ TEST(JsonCursor, Integers) {
     EXPECT_FALSE(integer(none)) << none;
 }
 
+TEST(JsonCursor, Numbers) {
+  const auto number = [](std::string_view text) {
+    double value = 7;
+    JsonCursor cursor(text);
+    const bool is_one = cursor.Number(value);
+    EXPECT_TRUE(cursor.fine()) << text;
+    EXPECT_EQ(is_one, value != 7) << text;
+    return value;
+  };
+  EXPECT_EQ(number("-1.5e3,"), -1500);
+  EXPECT_EQ(number("42}"), 42);
+  for (const char* other : {"-,", "1e999,", "NaN,", "\"5\",", "[1],"}) EXPECT_EQ(number(other), 7);
+  double value = 7;
+  JsonCursor cut("12");
+  EXPECT_FALSE(cut.Number(value));
+  EXPECT_EQ(cut.state(), JsonCursor::State::kCut);
+}
+
 TEST(JsonCursor, TextsWithEscapes) {
   const auto text = [](const std::string& written) {
     JsonCursor cursor(written);

@@ -86,6 +86,25 @@ TEST(RocpdReader, JoinsATaskWithItsCall) {
   EXPECT_EQ(store.devices.sm_count[0], 304);
 }
 
+TEST(RocpdReader, CountersAreOfTheFirstDispatchOfTheirEvent) {
+  const auto made = ReadMade(
+      "CREATE TABLE rocpd_info_pmc_1 (id INTEGER PRIMARY KEY, pid, name, symbol);"
+      "INSERT INTO rocpd_info_pmc_1 VALUES (1, 7, 'MfmaUtil', 'MfmaUtil');"
+      "CREATE TABLE rocpd_pmc_event_1 (id INTEGER PRIMARY KEY, event_id, pmc_id, value);"
+      // Two parts, a value that is missing, a counter that nothing names, an event without
+      // dispatch.
+      "INSERT INTO rocpd_pmc_event_1 VALUES (1, 2, 1, 20.5), (2, 2, 1, 1), (3, 2, 1, NULL),"
+      "  (4, 2, 9, 7), (5, 1, 1, 7), (6, NULL, 1, 7);"
+      "INSERT INTO rocpd_kernel_dispatch_1 VALUES (1, 7, 1, 1, 1, 3, 4, 30, 80, 2),"
+      "  (2, 7, 1, 1, 1, 3, 4, 90, 99, 2);");
+  ASSERT_NE(made, nullptr);
+  const auto& counters = made->store.counters;
+  ASSERT_EQ(counters.rows(), 4u);
+  EXPECT_EQ(counters.value[1], 21.5);
+  EXPECT_EQ(counters.time[2].ns(), 80);
+  EXPECT_EQ(made->store.log.Count(ImportIssue::kUnreadData), 4);
+}
+
 TEST(RocpdReader, ACallOfAnotherProcessIsNoLaunch) {
   const auto made = ReadMade(
       "INSERT INTO rocpd_region_1 VALUES (1, 7, 1, 10, 20, 2, 1);"

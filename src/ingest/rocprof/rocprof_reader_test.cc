@@ -76,6 +76,63 @@ std::string Process(std::string_view records = Records()) {
   return fmt::format("{{{}, {}, {}}}", kAgents, kStrings, records);
 }
 
+constexpr std::string_view kCounters =
+    R"("counters": [{"id": {"handle": 4096}, "name": "MfmaUtil", "is_derived": 1}])";
+
+/// Of both dispatches, the later one first. A value for each of two parts of the GPU.
+std::string Callbacks() {
+  const auto of = [](int start, double value) {
+    return fmt::format(
+        R"({{"thread_id": 43, "dispatch_data": {{"size": 128, "start_timestamp": {}, "end_timestamp": {},
+          "dispatch_info": {{"size": 72, "agent_id": {{"handle": 18000000000000000002}}, "dispatch_id": 1}}}},
+          "records": [{{"counter_id": {{"handle": 4096}}, "value": {}}}, {{"counter_id": {{"handle": 4096}}, "value": 1}},
+                      {{"counter_id": {{"handle": 4097}}, "value": 5}}, {{"counter_id": {{"handle": 4096}}, "value": NaN}}]}})",
+        start, start + 50, value);
+  };
+  return fmt::format(R"("callback_records": {{"counter_collection": [{}, {}]}})", of(200, 30),
+                     of(100, 20.5));
+}
+
+TEST(RocprofReader, CountersHoldFromStartToEnd) {
+  for (const std::string& members :
+       {fmt::format("{}, {}, {}, {}, {}", kAgents, kCounters, kStrings, Callbacks(), Records()),
+        fmt::format("{}, {}, {}, {}, {}", kAgents, Callbacks(), Records(), kStrings, kCounters)}) {
+    const auto store = ReadText(File("[{" + members + "}]"));
+    EXPECT_EQ(store->gpu_tasks.rows(), 3u);
+    EXPECT_EQ(store->devices.rows(), 1u);
+    const auto& counters = store->counters;
+    ASSERT_EQ(counters.rows(), 8u);
+    const std::pair<std::int64_t, double> kExpected[] = {
+        {100, 0}, {100, 21.5}, {150, 21.5}, {150, 0}, {200, 0}, {200, 31}, {250, 31}, {250, 0}};
+    for (std::size_t row = 0; row < counters.rows(); ++row) {
+      EXPECT_EQ(counters.time[row].ns(), kExpected[row].first) << row;
+      EXPECT_EQ(counters.value[row], kExpected[row].second) << row;
+      EXPECT_EQ(store->Text(counters.series[row]), "GPU 1");
+    }
+  }
+}
+
+TEST(RocprofReader, ADamagedCounterCostsNoOtherRecords) {
+  const std::string whole =
+      fmt::format("{}, {}, {}, {}, {}", kAgents, kCounters, kStrings, Callbacks(), Records());
+  for (const auto& [what, with] :
+       {std::pair("\"counter_id\": {", "counter_id\": {"),
+        std::pair("\"counter_collection\": [", "\"counter_collection\": 5 ["),
+        std::pair("\"dispatch_data\"", "\"dispatch_data")}) {
+    std::string text = whole;
+    text.replace(text.find(what), std::string_view(what).size(), with);
+    const auto store = ReadText(File("[{" + text + "}]"));
+    EXPECT_EQ(store->gpu_tasks.rows(), 3u) << what;
+    EXPECT_EQ(store->steps.rows(), 2u) << what;
+  }
+  const auto none =
+      ReadText(File("[{" +
+                    fmt::format(R"({}, {}, "callback_records": {{"counter_collection": null}}, {})",
+                                kAgents, kStrings, Records()) +
+                    "}]"));
+  EXPECT_EQ(none->gpu_tasks.rows(), 3u);
+}
+
 TEST(RocprofReader, IsToldByItsFirstKey) {
   EXPECT_TRUE(LooksLikeTrace(File("[")));
   EXPECT_TRUE(LooksLikeTrace("\xEF\xBB\xBF {\n\"rocprofiler-sdk-tool\" :\n{"));
