@@ -595,15 +595,20 @@ std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name
   constexpr double kHeavyPct = 10;
   for (const ClassRow& row : evidence.report.classes) {
     if (row.name != name) continue;
-    const double share_pct = row.share_pct * (1 - OptimizerPart(evidence, row.family));
+    const double of_optimizer = OptimizerPart(evidence, row.family);
+    const double share_pct = row.share_pct * (1 - of_optimizer);
     if (share_pct < kHeavyPct) continue;
-    const std::string figure = FormatPercent(share_pct);
+    const std::string figure = FormatPercent(row.share_pct);
     auto ranked = About(evidence, ShareOf(evidence.report.breakdown->gpu.Sum(), share_pct),
                         std::string(id), fmt::format(fmt::runtime(title), figure), "classes",
                         figure, std::string(action), remedy);
     if (ranked) {
       ranked->finding.evidence = {
           fmt::format("{}, {} over the trace", Plural(row.count, "kernel"), FormatMs(row.total))};
+      if (share_pct < row.share_pct) {
+        ranked->finding.evidence.push_back(
+            fmt::format("the optimizer runs {} of that", FormatPercent(100 * of_optimizer)));
+      }
     }
     return ranked;
   }

@@ -84,7 +84,7 @@ class AllSteps(support.ProgramTest):
         self.assertAlmostEqual(causes["host"], 55.0, delta=0.05)
         self.assertLess(causes["synchronization"], 0.1)
         first, *others = report["findings"]
-        self.assertIn("cpu_adam::adam_update, 54.98 ms (once)", " ".join(first["evidence"]))
+        self.assertIn("cpu_adam::adam_update, 55.00 ms (once)", " ".join(first["evidence"]))
         self.assertNotIn("costly-syncs", [f["id"] for f in others])
 
     def test_accumulation(self):
