@@ -307,7 +307,9 @@ void RowWriter::AppendCounters() {
     const StringId series = store_.strings.Intern(
         fmt::format("GPU {}", store_.devices.ordinal.Pending(device.index())));
     const ThreadId track = TrackOf("GPU counters");
-    for (const auto& [name, sum] : sums) {
+    for (const auto& entry : sums) {
+      const StringId name = entry.first;
+      const double sum = entry.second;
       const auto append = [&](std::uint64_t time, double value) {
         auto& rows = store_.counters;
         const std::size_t row = AppendUnknown(rows);
