@@ -65,6 +65,9 @@ LateIdle MeasureLateIdle(const TraceStore& store, NameFacts& names, const StepAn
   if (late.empty()) return out;
   const Interval span = {late.intervals().front().start, late.intervals().back().end};
 
+  // Nor do steps say what is done in them.
+  const std::set<HostEventId> marks(store.steps.event.values().begin(),
+                                    store.steps.event.values().end());
   std::vector<Doer> doers[kDoings];
   for (const ThreadId thread : LaunchingThreads(store, steps, step)) {
     const TraceStore::RowRange range = store.HostEventsOf(thread);
@@ -73,7 +76,9 @@ LateIdle MeasureLateIdle(const TraceStore& store, NameFacts& names, const StepAn
       const Interval time = {events.start[row], store.HostEnd(HostEventId(row))};
       const Doing doing = WhatIs(store, names, row);
       // What spans the step says nothing about what is done in it.
-      if (doing == Doing::kNothing || (time.start <= host.start && time.end >= host.end)) continue;
+      if (doing == Doing::kNothing || marks.contains(HostEventId(row)) ||
+          (time.start <= host.start && time.end >= host.end))
+        continue;
       if (doing == Doing::kLaunch && time.start >= host.start && time.start < host.end) {
         ++out.launch_calls;
         out.launch_time += time.length();

@@ -370,6 +370,37 @@ TEST(InferredSteps, OfUnevenUpdatesAreForJobsWithoutAGpu) {
   EXPECT_EQ(StepsOf(b).steps.marker, "work");
 }
 
+TEST(InferredSteps, OfALoaderThatDeliversInBursts) {
+  for (const bool marked : {true, false}) {
+    StoreBuilder b;
+    std::int64_t at = 0;
+    for (int i = 0; i < 40; ++i) {
+      const std::int64_t wait = i % 4 == 0 ? 600 : 2;
+      if (marked) b.Annotation("enumerate(DataLoader)#Iterator.__next__", kMain, at, wait);
+      at += wait;
+      b.Op("aten::linear", kMain, at, 50);
+      b.Op("aten::mse_loss", kMain, at + 50, 20);
+      b.Annotation("Optimizer.step#AdamW.step", kMain, at + 80, 20);
+      at += 100;
+    }
+    EXPECT_EQ(WallsUs(StepsOf(b)).size(), 39u) << marked;
+  }
+}
+
+TEST(InferredSteps, OfTwoNetworksInTurn) {
+  StoreBuilder b;
+  std::int64_t at = 0;
+  for (int i = 0; i < 20; ++i) {  // The discriminator's pass is longer, on a batch of its own.
+    b.Annotation("enumerate(DataLoader)#Iterator.__next__", kMain, at, 5);
+    for (const std::int64_t length : {800, 200}) {
+      b.Op("aten::linear", kMain, at + 10, 50);
+      b.Annotation("Optimizer.step#Adam.step", kMain, at + length - 20, 20);
+      at += length;
+    }
+  }
+  EXPECT_EQ(WallsUs(StepsOf(b)), Walls(19, 1000));
+}
+
 TEST(InferredSteps, FollowTheOptimizerThatStepsLeastOften) {
   StoreBuilder b;
   for (int i = 0; i < 15; ++i) b.Annotation("Optimizer.step#Adam.step", kMain, i * 20, 5);

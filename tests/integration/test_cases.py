@@ -2,6 +2,7 @@
 from the raw events (case.md beside the input says how)."""
 import gzip
 import json
+import shutil
 
 from integration import support
 
@@ -62,6 +63,30 @@ class StepsWithoutMarks(support.ProgramTest):
         self.assertEqual(row["bytes"], sum(path.stat().st_size for path in folder.iterdir()))
         self.assertEqual([step["index"] for step in report["steps"]["list"]], [0, 1, 2, 10, 11, 12, 20, 21, 22])
         self.assertNotIn("rank", support.headroom("report", folder).text)
+        # Between the recordings, the profiler was off.
+        parts = {part["name"]: part["time_ms"] for part in report["run"]["parts"]}
+        self.assertAlmostEqual(parts["steps"], 60.4, delta=0.5)
+        self.assertGreater(parts["not recorded"], 5900)
+        self.assertNotIn("data wait", parts)
+
+    def test_recordings_of_one_process_by_other_names(self):
+        files = sorted(support.data_file("cases/05-cycles-taken-for-ranks/cycles").iterdir())
+        for pattern in ("trace_step{}.json", "worker0.170000000{}000.pt.trace.json", "profile.{}.json"):
+            with self.subTest(pattern):
+                folder = self.scratch / pattern[:7]
+                folder.mkdir()
+                for number, file in zip((2, 12, 22), files):
+                    shutil.copy(file, folder / (pattern.format(number) + "".join(file.suffixes[-1:])))
+                report = self.report(folder)
+                self.assertEqual([row["recordings"] for row in report["inputs"]], [3])
+                indices = [step["index"] for step in report["steps"]["list"]]
+                self.assertEqual(indices, [0, 1, 2, 10, 11, 12, 20, 21, 22])
+        # Files that overlap in time are no recordings of one process.
+        folder = self.scratch / "twice"
+        folder.mkdir()
+        for number in range(2):
+            shutil.copy(files[0], folder / f"trace_{number}.json")
+        self.assertEqual([row["recordings"] for row in self.report(folder)["inputs"]], [1, 1])
 
 
 class AllSteps(support.ProgramTest):

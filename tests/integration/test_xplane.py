@@ -165,6 +165,24 @@ class SecondReader(support.ProgramTest):
                 remedies = {issue["code"]: issue["detail"] for issue in report["health"]["issues"]}
                 self.assertNotIn("record_shapes", remedies["no-shapes"])
 
+    def test_a_tpu_whose_host_dispatches_ahead(self):
+        """Eight steps of four gradients and an update, 48 ms each; the host marks 0.2 ms for each."""
+        modules, work = xplane.Line(1, "XLA Modules", 1000), xplane.Line(2, "XLA Ops", 1000)
+        host = xplane.Line(7, "python3", 1000)
+        at = 5000
+        for step in range(8):
+            host.events.append(event("train", step * 300, 200, step_num=step, _r=1))
+            for name, start, length in [("jit_grad(1)", i * 10_500, 10_000) for i in range(4)] + [
+                ("jit_apply(2)", 42_000, 5000)
+            ]:
+                modules.events.append(event(name, at + start, length))
+                work.events.append(event("fusion.1", at + start, length))
+            at += 48_000
+        planes = [xplane.Plane(1, "/device:TPU:0", [modules, work]), xplane.Plane(9, "/host:CPU", [host])]
+        report = self.report(self.write("tpu.xplane.pb", xplane.write(planes)))
+        self.assertEqual((report["steps"]["count"], report["steps"]["marker"]), (8, "jit_apply(2)"))
+        self.assertAlmostEqual(report["steps"]["step_time_ms"], 48, delta=0.2)
+
     def test_a_job_on_the_cpu(self):
         """Operations run on the client's thread while the loop waits for them."""
         loop, client = xplane.Line(100, "python", 1000), xplane.Line(200, "tf_XLAPjRtCpuClient/200", 1000)
