@@ -78,10 +78,10 @@ class Torch(FrameworkTest):
         walls = sorted(wall for _, wall in raw.values())
         self.assertAlmostEqual(report["steps"]["p50_ms"], walls[(ACTIVE - 1) // 2], delta=2 * nanosecond_ms)
 
-        # Without GPU work the grade is D. The file must have no other warning.
-        self.assertEqual(report["health"]["grade"], "D")
+        # A job on the CPU has no GPU work, which is no damage.
+        self.assertEqual(report["health"]["grade"], "A")
         warnings = [issue["code"] for issue in report["health"]["issues"] if issue["severity"] == "warning"]
-        self.assertEqual(warnings, ["no-gpu"])
+        self.assertEqual(warnings, [])
         breakdown = report["step_breakdown"]
         for phase in ("data_wait_ms", "forward_ms", "backward_ms", "optimizer_ms"):
             self.assertGreater(breakdown[phase], 0, phase)
