@@ -137,7 +137,7 @@ bool AreOfOneProcess(const std::vector<std::string>& paths) {
 
 /// Adds files of one process whose names do not say so (trace_step12.json).
 void AddByContent(const std::vector<std::string>& paths, Recordings& recordings) {
-  constexpr std::size_t kMostFiles = 256;
+  constexpr std::size_t kMostFiles = 1024;
   std::map<std::string, std::vector<std::string>> by_pattern;
   for (const std::string& path : paths) by_pattern[PatternOf(path)].push_back(path);
   for (const auto& [pattern, alike] : by_pattern) {

@@ -237,17 +237,16 @@ std::int64_t BatchesPerStep(const Job& job) {
   if (steps.empty()) return 1;
   std::int64_t fetches = 0;
   const auto& events = store.host_events;
-  const auto is_fetch = [&](HostEventId event) {
-    return events.kind[event.index()] == HostEventKind::kAnnotation &&
-           job.attribution().Of(event).phase == Phase::kDataWait;
+  const auto waits = [&](HostEventId event) {
+    return job.attribution().Of(event).phase == Phase::kDataWait;
   };
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    const HostEventId event(row);
-    if (!is_fetch(event) || events.start[row] < steps.front().start ||
-        events.start[row] >= steps.back().end)
-      continue;
-    const HostEventId parent = events.parent[row];
-    if (!parent.valid() || !is_fetch(parent)) ++fetches;
+    const HostEventId event(row), parent = events.parent[row];
+    // The outermost range: a loader's own may lie in one of the program.
+    if (events.kind[row] == HostEventKind::kAnnotation && waits(event) &&
+        (!parent.valid() || !waits(parent)) && events.start[row] >= steps.front().start &&
+        events.start[row] < steps.back().end)
+      ++fetches;
   }
   const auto count = static_cast<std::int64_t>(steps.size());
   return fetches % count == 0 ? std::max<std::int64_t>(fetches / count, 1) : 1;
