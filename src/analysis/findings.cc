@@ -581,8 +581,7 @@ double OptimizerPart(const Evidence& evidence, std::optional<WorkFamily> family)
         evidence.names.Kernel(tasks.name[i]).family != family)
       continue;
     all += tasks.duration[i];
-    const HostEventId launch = tasks.launch[i];
-    if (launch.valid() && evidence.attribution.Of(launch).phase == Phase::kOptimizer)
+    if (evidence.attribution.Of(GpuTaskId(i)).phase == Phase::kOptimizer)
       of_optimizer += tasks.duration[i];
   }
   return all.ns() > 0 ? static_cast<double>(of_optimizer.ns()) / static_cast<double>(all.ns()) : 0;

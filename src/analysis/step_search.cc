@@ -429,10 +429,10 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   return found;
 }
 
-/// The least number of names after which all of them return; 0: they do not return once.
+/// Returns the smallest number of names after which the sequence repeats, or 0 if it does not.
 std::size_t PeriodOf(const std::vector<StringId>& names) {
-  std::vector<std::size_t> border(
-      names.size());  // Of each prefix: its longest own prefix at its end.
+  // By position: the length of the longest shorter prefix that ends there.
+  std::vector<std::size_t> border(names.size());
   for (std::size_t i = 1; i < names.size(); ++i) {
     std::size_t length = border[i - 1];
     while (length > 0 && names[i] != names[length]) length = border[length - 1];
@@ -529,8 +529,8 @@ FoundSteps FromProgramRuns(const TraceStore& store) {
   return found;
 }
 
-/// Whether the host's marks hold far less time than the programs on the device: it marked what it
-/// dispatched, far ahead.
+/// Returns whether the host's marks cover far less time than the programs on the device. Then they
+/// mark dispatches, which run far ahead of the device.
 bool MarkDispatches(const FoundSteps& marks, const FoundSteps& runs) {
   const auto covered = [](const FoundSteps& found) {
     DurationNs sum;

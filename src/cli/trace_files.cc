@@ -77,7 +77,7 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
   return Status::Ok();
 }
 
-/// The number behind `key`, where that stands behind `from`.
+/// Returns the number after `key`, searched from `from` on.
 std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view key,
                                          std::size_t from) {
   std::size_t at = text.find(key, from);
@@ -90,9 +90,12 @@ std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view
   return number;
 }
 
-/// Which process and rank a trace of PyTorch's profiler is of, by its head; none: it does not tell.
+/// Returns the process and the rank (-1: none) in the head of a trace of PyTorch's profiler. Never
+/// reads a pipe, because what is read from it is gone.
 std::optional<std::pair<std::int64_t, std::int64_t>> PeekProcess(const std::string& path) {
   constexpr std::size_t kHead = std::size_t{1} << 20;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
   const Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, ExpansionLimit());
   if (!source.ok()) return std::nullopt;
   std::string head(kHead, '\0');
@@ -109,7 +112,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> PeekProcess(const std::stri
   return std::pair(*pid, rank.value_or(-1));
 }
 
-/// The name with each run of digits as one '#': files of one loop differ in numbers alone.
+/// Returns the name with each run of digits as one '#': files of one loop differ only in numbers.
 std::string PatternOf(std::string_view path) {
   std::string pattern;
   for (const char c : path) {
@@ -122,7 +125,7 @@ std::string PatternOf(std::string_view path) {
   return pattern;
 }
 
-/// Whether the files are of one process by what they hold.
+/// Returns whether the files hold recordings of one process, one after the other.
 bool AreOfOneProcess(const std::vector<std::string>& paths) {
   std::vector<std::unique_ptr<TraceStore>> parts;
   for (const std::string& path : paths) {

@@ -69,6 +69,16 @@ class StepsWithoutMarks(support.ProgramTest):
         self.assertGreater(parts["not recorded"], 5900)
         self.assertNotIn("data wait", parts)
 
+    def test_pipes_are_read_once(self):
+        """The names of pipes differ only in numbers, but a look at their heads would take these from the reader."""
+        trace = support.ROOT / "tests/golden/gpu-bound/trace.json"
+        command = f"'{support.BINARY}' report --json --quiet <(cat '{trace}') <(cat '{trace}')"
+        outcome = support.run(["bash", "-c", command])
+        self.assertEqual(outcome.code, 0, outcome)
+        sizes = [row["bytes"] for row in outcome.json()["inputs"]]
+        self.assertEqual(sizes, [trace.stat().st_size] * 2)
+        self.assertEqual(outcome.json()["steps"]["count"], 6)
+
     def test_recordings_of_one_process_by_other_names(self):
         files = sorted(support.data_file("cases/05-cycles-taken-for-ranks/cycles").iterdir())
         for pattern in ("trace_step{}.json", "worker0.170000000{}000.pt.trace.json", "profile.{}.json"):

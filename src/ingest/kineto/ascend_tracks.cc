@@ -148,8 +148,8 @@ class AscendTracks {
     return value;
   }
 
-  /// Whether a stream waits for another one or marks a moment, which is no work, or moves a piece
-  /// of a collective, which has a track of its own.
+  /// Returns whether a task is no work of its own: the stream waits or marks a moment, or moves a
+  /// piece of a collective, which has its own track.
   bool IsWait(std::size_t row) const {
     const auto waits = [this](std::string_view text) {
       constexpr std::size_t kLongest = 128;

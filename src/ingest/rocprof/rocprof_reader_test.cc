@@ -79,7 +79,8 @@ std::string Process(std::string_view records = Records()) {
 constexpr std::string_view kCounters =
     R"("counters": [{"id": {"handle": 4096}, "name": "MfmaUtil", "is_derived": 1}])";
 
-/// Of both dispatches, the later one first. A value for each of two parts of the GPU.
+/// The counters of both dispatches, the later dispatch first. The GPU has two parts with a value
+/// each.
 std::string Callbacks() {
   const auto of = [](int start, double value) {
     return fmt::format(
