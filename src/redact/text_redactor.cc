@@ -864,11 +864,12 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
 
 std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
   std::vector<bool> is_token(text.size());
-  for (std::size_t at = 0; at < text.size();) {
+  // At each byte, not only behind the token before: "textat" is a token, and begins "texta"
+  // "textb".
+  for (std::size_t at = 0; at < text.size(); ++at) {
     std::size_t size = std::min(longest_token_, text.size() - at);
     while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;
     std::fill_n(is_token.begin() + static_cast<std::ptrdiff_t>(at), size, true);
-    at += std::max<std::size_t>(size, 1);
   }
   return is_token;
 }

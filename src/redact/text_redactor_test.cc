@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/test_sanitizer.h"
@@ -283,6 +284,17 @@ TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {
             "Net");
   TextRedactor keep(names_, {.keep = {"bluebird"}});
   EXPECT_EQ(keep.Text("BluebirdQuokka"), "BluebirdNamea");
+}
+
+// Of more than 46 texts, "textat" is one token, and the begin of two others, "texta" and "textb",
+// in a row.
+TEST_F(TextRedactorTest, TokensInARowAreTokens) {
+  std::string all;
+  for (char c = '!'; c <= '~'; ++c) all += c;
+  TextRedactor redactor(names_, {.asked = AskedTexts::Compile({}, {"."}).value()});
+  const std::vector<bool> is_token = redactor.BytesOfTokens(redactor.Text(all));
+  EXPECT_EQ(std::count(is_token.begin(), is_token.end(), false), 0);
+  EXPECT_GT(is_token.size(), all.size());
 }
 
 }  // namespace text_redactor_test
