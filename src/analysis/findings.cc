@@ -518,9 +518,16 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
     }
   }
   const IntervalSet waiting = IntervalSet::UnionOf(std::move(blocked));
+  // What the host does behind the last step's GPU work is in no step's time.
+  TimeNs end;
+  for (const std::size_t row : evidence.rows) {
+    const StepRow& step = evidence.steps.steps.list[row];
+    end = std::max(end, step.start + step.wall);
+  }
   DurationNs own;
   for (const std::size_t row : evidence.rows) {
-    const Interval host = evidence.steps.hosts[row];
+    Interval host = evidence.steps.hosts[row];
+    host.end = std::clamp(end, host.start, host.end);
     own += host.length() - waiting.MeasureWithin(host) - evidence.steps.recording[row];
   }
   const DurationNs unrecorded = Wall(evidence) - MeanProfilerCost(evidence);

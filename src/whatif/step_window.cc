@@ -1,6 +1,7 @@
 #include "whatif/step_window.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -27,17 +28,41 @@ std::vector<bool> PausesOf(const Steps& steps) {
   return FindPauses(hosts);
 }
 
+/// Returns the usual steps, without one of five or more whose host takes far longer than the
+/// others' (a checkpoint behind its GPU work): only the step behind it takes longer for that, if
+/// any does.
+std::vector<bool> UsableSteps(const Steps& steps) {
+  constexpr std::size_t kFewest = 5;
+  std::vector<bool> usable = UsualSteps(steps);
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < usable.size(); ++row) {
+    if (usable[row]) rows.push_back(row);
+  }
+  if (rows.size() < kFewest) return usable;
+  const auto host_of = [&](std::size_t row) { return steps.list[row].on_host.length(); };
+  std::vector<std::size_t> sorted = rows;
+  std::ranges::sort(sorted, {}, host_of);
+  const DurationNs median = host_of(sorted[sorted.size() / 2]);
+  if (IsOutlier(host_of(sorted.back()), median) &&
+      !IsOutlier(host_of(sorted[sorted.size() - 2]), median))
+    usable[sorted.back()] = false;
+  return usable;
+}
+
 }  // namespace
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
   const std::vector<StepRow>& rows = steps.list;
-  const auto median = std::find_if(rows.begin(), rows.end(), [&](const StepRow& row) {
-    return row.Counts() && row.wall == steps.p50;
-  });
-  if (median == rows.end()) return std::nullopt;
-  const auto at = static_cast<std::size_t>(median - rows.begin());
-  const std::vector<bool> usable = UsualSteps(steps), pauses = PausesOf(steps);
-  StepWindow window{.first = at, .last = at, .events = EventsIn(store, *median)};
+  const std::vector<bool> usable = UsableSteps(steps), pauses = PausesOf(steps);
+  std::optional<std::size_t> at;
+  const auto from_median = [&](std::size_t row) {
+    return std::abs((rows[row].wall - *steps.p50).ns());
+  };
+  for (std::size_t row = 0; row < rows.size() && steps.p50; ++row) {
+    if (usable[row] && (!at || from_median(row) < from_median(*at))) at = row;
+  }
+  if (!at) return std::nullopt;
+  StepWindow window{.first = *at, .last = *at, .events = EventsIn(store, rows[*at])};
   const auto take = [&](std::size_t row) {
     if (!usable[row]) return false;
     const std::int64_t events = window.events + EventsIn(store, rows[row]);
@@ -57,7 +82,7 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
 }
 
 std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
-  const std::vector<bool> usable = UsualSteps(steps), pauses = PausesOf(steps);
+  const std::vector<bool> usable = UsableSteps(steps), pauses = PausesOf(steps);
   std::optional<StepWindow> longest;
   std::size_t first = 0;
   for (std::size_t row = 0; row < steps.list.size(); ++row) {

@@ -25,13 +25,14 @@ struct StepWindow {
 /// Events of a window with three steps or more.
 inline constexpr std::int64_t kMostWindowEvents = 24'000;
 
-/// The median step and its neighbours, the one before first, as far as they are whole: at least two
-/// of them, so that they can follow each other, and more while they hold at most kMostWindowEvents.
-/// None: no step is whole.
+/// The step nearest the median and its neighbours, the one before first, as far as they are whole:
+/// at least two of them, so that they can follow each other, and more while they hold at most
+/// kMostWindowEvents. None: no step is whole.
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps);
 
 /// The longest run of whole steps that follow each other without a pause, the first of several;
-/// none: no step is whole. One step that takes far longer than the others is in no window.
+/// none: no step is whole. One step that takes far longer than the others, or whose host does, is
+/// in no window.
 std::optional<StepWindow> LongestWholeRun(const Steps& steps);
 
 /// A job made of a window of a trace's steps.

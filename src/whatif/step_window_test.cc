@@ -64,6 +64,17 @@ TEST(StepWindowTest, EndsAtAStepThatIsNotWhole) {
   EXPECT_FALSE(ChooseWindow(*store, steps));
 }
 
+TEST(StepWindowTest, LeavesOutAStepWhoseHostWorksOn) {
+  // A checkpoint behind the last step's GPU work: no step takes longer for it.
+  const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100, 100, 9000});
+  const Steps steps = StepsIn(*store);
+  const std::optional<StepWindow> window = ChooseWindow(*store, steps);
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->first, 0u);
+  EXPECT_EQ(window->last, 4u);
+  EXPECT_EQ(LongestWholeRun(steps)->last, 4u);
+}
+
 TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
   // Of the steps 1 to 3 alone, each takes 100 us.
   const std::unique_ptr<TraceStore> store = StepsOf({300, 100, 100, 100, 300});
