@@ -95,6 +95,17 @@ class Evidence {
     return false;
   }
 
+  /// Returns whether the unit holds an optimizer and what it updates for. The optimizer's own
+  /// kernels repeat, too.
+  bool HoldsUpdate(const Unit& unit) {
+    constexpr std::int64_t kPartOfUpdates = 10;
+    const std::size_t last = unit.first + unit.period;
+    std::int64_t other = 0;
+    for (std::size_t i = unit.first; i < last; ++i)
+      other += IsOptimizer(i) ? 0 : sequence_.Weight(i, i + 1);
+    return HoldsOptimizer(unit) && other * kPartOfUpdates >= sequence_.Weight(unit.first, last);
+  }
+
   bool DeviceRunsOptimizer() {
     const auto& tasks = store_.gpu_tasks;
     const DeviceId device = store_.DeviceOf(sequence_.tasks.front());
@@ -170,10 +181,16 @@ class Evidence {
     return false;
   }
 
-  /// Whether the device ran kernels before the first occurrence, or copied from the host, and
-  /// kernels after the last that it did not run in between: what a pass does once, around its
-  /// layers. Not what follows after a long pause.
-  std::pair<bool, bool> IsEnclosed(const Unit& unit) {
+  /// What the device ran before the first occurrence, or behind the last one.
+  struct Side {
+    bool foreign = false;   ///< Kernels that no occurrence has, or copies from the host.
+    bool of_model = false;  ///< Of these, some that a model computes with: an embedding, a head.
+    DurationNs time;        ///< Of its kernels.
+  };
+
+  /// Returns both sides: what a pass does once, around its layers. Not what is beyond a long pause
+  /// behind the last occurrence.
+  std::pair<Side, Side> SidesOf(const Unit& unit) {
     constexpr std::int64_t kUnitsOfALongPause = 5;
     constexpr DurationNs kLongPause(10'000'000);
     const auto& tasks = store_.gpu_tasks;
@@ -184,26 +201,33 @@ class Evidence {
       return tasks.kind[task] == GpuTaskKind::kKernel && store_.DeviceOf(GpuTaskId(task)) == device;
     };
     std::unordered_set<StringId> own;
-    std::size_t task = 0;
+    std::size_t first = 0;
+    while (first < tasks.rows() && tasks.start[first] < held.start) ++first;
+    std::size_t task = first;
     for (; task < tasks.rows() && tasks.start[task] < held.end; ++task) {
-      if (of_device(task) && tasks.start[task] >= held.start) own.insert(tasks.name[task]);
+      if (of_device(task)) own.insert(tasks.name[task]);
     }
-    const auto is_foreign = [&](std::size_t i) {
-      return of_device(i) && !own.contains(tasks.name[i]);
+    const auto add = [&](Side& side, std::size_t i) {
+      if (!of_device(i)) return;
+      side.time += tasks.duration[i];
+      if (own.contains(tasks.name[i])) return;
+      side.foreign = true;
+      const WorkFamily family = names_.Kernel(tasks.name[i]).family;
+      side.of_model =
+          side.of_model || MultipliesMatrices(family) || family == WorkFamily::kIndexing;
     };
     const DurationNs longest =
         std::max(kLongPause, DurationNs(held.length().ns() * kUnitsOfALongPause /
                                         static_cast<std::int64_t>(unit.occurrences.size())));
-    bool after = false;
+    Side before, after;
+    const std::vector<TimeNs>& copies = CopiesIntoDevice();
+    before.foreign = !copies.empty() && copies.front() < held.start;
+    for (std::size_t i = 0; i < first; ++i) add(before, i);
     TimeNs busy_until = held.end;
-    for (; task < tasks.rows() && !after && tasks.start[task] - busy_until <= longest; ++task) {
-      after = is_foreign(task);
+    for (; task < tasks.rows() && tasks.start[task] - busy_until <= longest; ++task) {
+      add(after, task);
       busy_until = std::max(busy_until, store_.TaskEnd(GpuTaskId(task)));
     }
-    const std::vector<TimeNs>& copies = CopiesIntoDevice();
-    bool before = !copies.empty() && copies.front() < held.start;
-    for (std::size_t i = 0; !before && i < tasks.rows() && tasks.start[i] < held.start; ++i)
-      before = is_foreign(i);
     return {before, after};
   }
 
@@ -270,8 +294,18 @@ bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence
          (evidence.HoldsOptimizer(unit) || evidence.HoldsRepetition(unit));
 }
 
-/// The unit that is a step, if any repeats: the heaviest repetition, or one that repeats in it and
-/// tells more of being a step.
+/// Returns whether most occurrences have the next one right behind them. Two networks that are
+/// trained in turn may end alike, with other work between.
+bool FollowEachOther(const Unit& unit) {
+  const std::vector<Occurrence>& found = unit.occurrences;
+  std::size_t followed = 0;
+  for (std::size_t i = 0; i + 1 < found.size(); ++i)
+    followed += found[i].last == found[i + 1].first ? 1 : 0;
+  return followed * 3 > (found.size() - 1) * 2;
+}
+
+/// The unit that is a step, if any repeats: the heaviest repetition (of those with an update, if
+/// any), or one that repeats in it and tells more of being a step.
 std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidence) {
   std::vector<Unit> units;
   for (const Repetition& found :
@@ -283,14 +317,22 @@ std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidenc
       units.push_back(std::move(unit));
   }
   if (units.empty()) return std::nullopt;
-  const auto best = std::max_element(units.begin(), units.end(), [](const Unit& a, const Unit& b) {
+  const auto scores_less = [](const Unit& a, const Unit& b) {
     return std::pair(a.score, b.period) < std::pair(b.score, a.period);
-  });
+  };
+  const double most = std::max_element(units.begin(), units.end(), scores_less)->score;
+  // Layers, micro-batches and evaluation may take more time than the updates, but train nothing.
+  const auto is_of_training = [&](const Unit& unit) {
+    return unit.score >= most / 2 && evidence.HoldsUpdate(unit);
+  };
+  if (std::any_of(units.begin(), units.end(), is_of_training))
+    std::erase_if(units, [&](const Unit& unit) { return !is_of_training(unit); });
+  const auto best = std::max_element(units.begin(), units.end(), scores_less);
   const bool optimizer = evidence.HoldsOptimizer(*best);
   const Unit* chosen = &*best;
   for (const Unit& inner : units) {
     if (inner.period * 2 > best->period || inner.score < best->score / 2) continue;
-    const bool is_step = optimizer ? evidence.HoldsOptimizer(inner)
+    const bool is_step = optimizer ? evidence.HoldsOptimizer(inner) && FollowEachOther(inner)
                                    : evidence.CopiesIn(inner) || evidence.Waits(inner);
     if (is_step && (chosen == &*best || inner.period > chosen->period)) chosen = &inner;
   }
@@ -308,8 +350,17 @@ bool LooksLikeAStep(const Unit& unit, Evidence& evidence) {
 bool IsLayer(const Unit& unit, Evidence& evidence) {
   if (evidence.HoldsOptimizer(unit)) return false;
   if (evidence.DeviceRunsOptimizer() || evidence.IsInsideOneModule(unit)) return true;
-  const auto [before, after] = evidence.IsEnclosed(unit);
-  return before && after && !LooksLikeAStep(unit, evidence);
+  if (LooksLikeAStep(unit, evidence)) return false;
+  const auto [before, after] = evidence.SidesOf(unit);
+  if (before.foreign && after.foreign) return true;
+  // One side alone: a pass without a head, or cut by the recording. But a loop may have a warm-up
+  // and a comparison of its results around it: other kernels than a model's, or more of them.
+  constexpr std::int64_t kMostUnits = 3;
+  const DurationNs of_unit(unit.covered / static_cast<std::int64_t>(unit.occurrences.size()));
+  const auto is_once = [&](const Evidence::Side& side) {
+    return side.of_model && side.time.ns() <= kMostUnits * of_unit.ns();
+  };
+  return is_once(before) || is_once(after);
 }
 
 /// How many units in a row are one pass, where a unit looks like a layer and nothing else runs
@@ -409,7 +460,7 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   }
   const auto most = std::max_element(copied.begin(), copied.end());
   if (*most * 5 >= exact * 4 && *most > 0) return static_cast<std::size_t>(most - copied.begin());
-  if (unit.occurrences.front().first > 0 && evidence.IsEnclosed(unit).first) return 0;
+  if (unit.occurrences.front().first > 0 && evidence.SidesOf(unit).first.foreign) return 0;
   std::size_t widest = 0;
   DurationNs gap(INT64_MIN);
   for (std::size_t i = 0; i < period; ++i) {
@@ -484,18 +535,20 @@ std::vector<Interval> GpuSpans(const TraceStore& store, const KernelSequence& se
 
 /// The occurrences of a unit as steps; none where they are too few or hold too little.
 KernelSteps StepsOf(const TraceStore& store, const KernelSequence& sequence, const Unit& unit,
-                    const Evidence& evidence) {
+                    Evidence& evidence) {
   /// Less of the stream's time says nothing of the job. A unit of few kernels must be nearly all of
   /// it, often.
   constexpr double kMinCovered = 1.0 / 3, kMinCoveredOfFew = 0.8;
   constexpr std::size_t kFewKernels = 5, kMinCountOfFew = 5;
   /// Of the time from the first to the last: steps follow each other, layers of several passes
-  /// have other work between them.
+  /// have other work between them. An evaluation may stand between updates.
   constexpr double kMinInARow = 0.75;
+  const bool holds_update = evidence.HoldsUpdate(unit);
   KernelSteps steps;
   const std::int64_t extent =
       sequence.Weight(unit.occurrences.front().first, unit.occurrences.back().last);
-  if (static_cast<double>(unit.covered) < kMinInARow * static_cast<double>(extent)) return steps;
+  if (!holds_update && static_cast<double>(unit.covered) < kMinInARow * static_cast<double>(extent))
+    return steps;
   const std::int64_t total = sequence.weight_before.back();
   steps.covered = total > 0 ? static_cast<double>(unit.covered) / static_cast<double>(total) : 0;
   const bool few = unit.period < kFewKernels;

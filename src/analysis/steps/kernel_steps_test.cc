@@ -90,6 +90,17 @@ TEST(KernelSteps, AreNotTheLayersOfOnePass) {
   EXPECT_EQ(Stream().Run({"embed"}).Run(Layers(12)).Run({"head"}).Find().layers, 12u);
 }
 
+TEST(KernelSteps, AreNotTheLayersOfAPassWithoutAHead) {
+  constexpr const char* kEmbed = "void at::native::indexSelectLargeIndex<float, long>";
+  constexpr const char* kHead = "ampere_sgemm_128x64_nn";
+  EXPECT_EQ(Stream().CopyIn().Run({kEmbed}).Run(Layers(12)).Find().layers, 12u);
+  EXPECT_EQ(Stream().Run(Layers(12)).Run({kHead}).Find().layers, 12u);
+  // A loop behind a copy, a search for algorithms, or with a check of its result.
+  EXPECT_EQ(Stream().CopyIn().Run(Layers(12)).Find().spans.size(), 12u);
+  EXPECT_EQ(Stream().Run({kHead, "find"}, 10).Run(Layers(40)).Find().spans.size(), 40u);
+  EXPECT_EQ(Stream().Run(Layers(12)).Run({"compare"}).Find().spans.size(), 12u);
+}
+
 TEST(KernelSteps, AreTheRepetitionsBehindWarmUp) {
   const KernelSteps steps =
       Stream().Run({"init", "find1", "find2"}).Run({"a", "b", "c", "d", "e"}, 8).Find();
@@ -132,6 +143,29 @@ TEST(KernelSteps, AreNotInterruptedByWhatRunsBetweenThem) {
   const KernelSteps steps =
       Stream().Run(step, 6).Run({"v1", "v2", "v3", "v4", "v5", "v6", "v7"}).Run(step, 6).Find();
   EXPECT_EQ(LengthsUs(steps), Lengths(12, 50)) << "what ran in between is in no step";
+}
+
+TEST(KernelSteps, WithAnUpdateGoBeforeTheirLayers) {
+  // Layers alone cover more time than the steps that are identical.
+  const std::vector<std::string> step = Join(Layers(12), {"loss", kFusedAdam});
+  Stream logged;
+  for (int i = 0; i < 7; ++i) {
+    logged.Run(step);
+    if (i % 3 == 0) logged.Run({"log"});
+  }
+  EXPECT_EQ(logged.Find().spans.size(), 7u);
+  // So do the passes of an evaluation between the steps.
+  const KernelSteps steps = Stream().Run(step, 4).Run(Layers(4), 12).Run(step, 4).Find();
+  EXPECT_EQ(LengthsUs(steps), Lengths(8, 380));
+}
+
+TEST(KernelSteps, MayHoldTwoUpdates) {
+  // Two networks in turn, with the same layers.
+  const std::vector<std::string> step =
+      Join(Join(Layers(4), {kFusedAdam}), Join(Layers(9), {"loss", kFusedAdam}));
+  const KernelSteps steps = Stream().Run(step, 8).Find();
+  EXPECT_EQ(steps.kernels, step.size());
+  EXPECT_GE(steps.spans.size(), 7u);
 }
 
 TEST(KernelSteps, MayTakeAnotherProductEachTime) {
