@@ -70,7 +70,34 @@ bool IsZeroNoTime(const StampFacts& stamps, const TraceStore& store) {
   return first > kMinute && first > (stamps.last - stamps.first).ns();
 }
 
-}  // namespace
+/// Removes the rows of an unfrozen table that `is_lost` takes.
+template <typename Table, typename IsLost>
+void DropRows(Table& table, IsLost is_lost) {
+  std::vector<bool> dropped(table.rows());
+  for (std::size_t row = 0; row < dropped.size(); ++row) dropped[row] = is_lost(row);
+  table.ForEachColumn([&](const char*, auto& column) {
+    column.DropPending([&](std::size_t row) { return dropped[row]; });
+  });
+}
+
+/// Removes GPU tasks, and the collectives that refer to them by row.
+template <typename IsLost>
+void DropTasks(TraceStore& store, IsLost is_lost) {
+  auto& tasks = store.gpu_tasks;
+  std::vector<GpuTaskId> new_task(tasks.rows(), GpuTaskId::None());
+  std::size_t kept = 0;
+  for (std::size_t row = 0; row < tasks.rows(); ++row) {
+    if (!is_lost(row)) new_task[row] = GpuTaskId(kept++);
+  }
+  auto& of_collectives = store.collectives.task;
+  for (std::size_t row = 0; row < store.collectives.rows(); ++row) {
+    GpuTaskId& task = of_collectives.MutablePending(row);
+    task = new_task[task.index()];
+  }
+  DropRows(store.collectives,
+           [&](std::size_t row) { return !of_collectives.Pending(row).valid(); });
+  DropRows(tasks, is_lost);
+}
 
 void DropZeroStamps(LateRows& late, TraceStore& store) {
   const StampFacts& stamps = late.stamps;
@@ -78,32 +105,9 @@ void DropZeroStamps(LateRows& late, TraceStore& store) {
   const auto is_zero = [](const HalfSpan& half) { return half.time.ns() == 0; };
   std::erase_if(late.half_spans, is_zero);
   std::erase_if(late.async_halves, is_zero);
-
-  // Collectives refer to tasks by row.
-  auto& tasks = store.gpu_tasks;
-  std::vector<GpuTaskId> new_task(tasks.rows(), GpuTaskId::None());
-  std::size_t kept = 0;
-  for (std::size_t row = 0; row < tasks.rows(); ++row) {
-    if (tasks.start.Pending(row).ns() != 0) new_task[row] = GpuTaskId(kept++);
-  }
-  auto& collectives = store.collectives;
-  std::vector<bool> dropped(collectives.rows());
-  for (std::size_t row = 0; row < collectives.rows(); ++row) {
-    GpuTaskId& task = collectives.task.MutablePending(row);
-    task = new_task[task.index()];
-    dropped[row] = !task.valid();
-  }
-  const auto drop_rows = [&](auto& table) {
-    table.ForEachColumn([&](const char*, auto& column) {
-      column.DropPending([&](std::size_t row) { return dropped[row]; });
-    });
-  };
-  drop_rows(collectives);
+  DropTasks(store, [&](std::size_t row) { return store.gpu_tasks.start.Pending(row).ns() == 0; });
   ForEachTimedTable(store, [&](auto& table, const auto& times) {
-    dropped.assign(table.rows(), false);
-    for (std::size_t row = 0; row < table.rows(); ++row)
-      dropped[row] = times.Pending(row).ns() == 0;
-    drop_rows(table);
+    DropRows(table, [&](std::size_t row) { return times.Pending(row).ns() == 0; });
   });
 
   constexpr const char* kWhy = "0, far from all other stamps";
@@ -113,6 +117,28 @@ void DropZeroStamps(LateRows& late, TraceStore& store) {
   if (more > 0) store.log.Add(ImportIssue::kBadTime, -1, kWhy, more);
   if (stamps.zero_arrows > 0)
     store.log.Add(ImportIssue::kZeroTimeEvents, -1, "arrows", stamps.zero_arrows);
+}
+
+void DropTasksOfOtherClocks(const StampFacts& stamps, TraceStore& store) {
+  constexpr TimeNs kYearBeforeZero(-31'536'000'000'000'000);
+  const bool in_unix_time = stamps.unix_times > stamps.other_times;
+  const auto& starts = store.gpu_tasks.start;
+  const auto is_lost = [&](std::size_t row) {
+    const TimeNs start = starts.Pending(row);
+    return IsUnixTime(start) != in_unix_time || start < kYearBeforeZero;
+  };
+  std::int64_t lost = 0;
+  for (std::size_t row = 0; row < starts.size(); ++row) lost += is_lost(row) ? 1 : 0;
+  if (lost == 0 || 2 * lost > static_cast<std::int64_t>(starts.size())) return;
+  DropTasks(store, is_lost);
+  store.log.Add(ImportIssue::kBadTime, -1, "years from all other stamps", lost);
+}
+
+}  // namespace
+
+void DropLostStamps(LateRows& late, TraceStore& store) {
+  DropZeroStamps(late, store);
+  DropTasksOfOtherClocks(late.stamps, store);
 }
 
 void CountOutOfOrder(TraceStore& store) {

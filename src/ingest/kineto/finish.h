@@ -14,7 +14,10 @@ namespace headroom::kineto {
 /// buffers overrun. That is so where most other stamps are Unix time. In a file whose stamps count
 /// from a base time, it is so where events without length are at 0, and all others start over a
 /// minute and further from 0 than the trace is long.
-void DropZeroStamps(LateRows& late, TraceStore& store);
+///
+/// Also removes GPU tasks, at most half of them, whose stamps are no Unix times where most are,
+/// or the other way round: profilers subtract a base time from a lost stamp, too.
+void DropLostStamps(LateRows& late, TraceStore& store);
 
 /// Counts the events that start before an earlier one of their track and kind. A profiler writes
 /// operators, frames and calls as separate sorted runs, so only going back within one kind says

@@ -657,7 +657,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
             TraceStore& store) try {
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
-  DropZeroStamps(reading.late(), store);
+  DropLostStamps(reading.late(), store);
   // A copy says what its events are.
   const bool is_copy = !store.metadata.copied_from.empty();
   const bool is_named = !is_copy && SettleNamedTracks(store);

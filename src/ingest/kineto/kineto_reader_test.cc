@@ -324,6 +324,25 @@ TEST(KinetoReaderTest, ZeroAmongUnixTimesIsNoTime) {
   EXPECT_EQ(store->log.rows()[0].offset, 49) << "where the first of them is";
 }
 
+TEST(KinetoReaderTest, TasksYearsFromAllOtherStampsAreDropped) {
+  const auto read = [](const std::string& lost, const std::string& base) {
+    std::string events;
+    for (int i = 0; i < 12; ++i)
+      events += R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":)" + base +
+                std::to_string(10 + i) + R"(,"dur":1},)";
+    return KeptOf(*Read(OfProfiler(
+        events + R"({"ph":"X","cat":"kernel","name":"lost","pid":0,"tid":7,"dur":1,"ts":)" + lost +
+        "}")));
+  };
+  for (const char* lost : {"1", "86400000000", "-1700000000000000"}) {
+    EXPECT_EQ(read(lost, "17000000000000").bad_times, 1) << lost;
+    EXPECT_EQ(read(lost, "17000000000000").tasks.size(), 12u) << lost;
+  }
+  EXPECT_EQ(read("-1700000000000000", "50").bad_times, 1) << "0, less the base time";
+  EXPECT_EQ(read("1700000000000000", "50").bad_times, 1);
+  EXPECT_EQ(read("86400000000", "50").bad_times, 0) << "days may be";
+}
+
 TEST(KinetoReaderTest, ZeroAmongAsManyOtherTimesStays) {
   const Kept kept = KeptOf(*Read(R"([
       {"ph":"X","cat":"cuda_event","name":"e","pid":1,"tid":1,"ts":1700000000000000,"dur":0},

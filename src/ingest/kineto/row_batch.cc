@@ -176,10 +176,14 @@ void RowBatch::Clear() {
   fractional_times = false;
 }
 
-void StampFacts::See(TimeNs time) {
+bool IsUnixTime(TimeNs time) {
   constexpr TimeNs kYear2001(1'000'000'000'000'000'000);
+  return time >= kYear2001;
+}
+
+void StampFacts::See(TimeNs time) {
   if (time.ns() == 0) return;
-  ++(time >= kYear2001 ? unix_times : other_times);
+  ++(IsUnixTime(time) ? unix_times : other_times);
   first = std::min(first, time);
   last = std::max(last, time);
 }

@@ -62,10 +62,14 @@ struct BandwidthSample {
   double gigabytes_per_second;
 };
 
+/// Whether it is from 2001 on, in time since 1970. No clock that counts from the start of a machine
+/// or a recording comes so far.
+bool IsUnixTime(TimeNs time);
+
 /// The stamps of a file, which show whether 0 is a time on its clock.
 struct StampFacts {
-  std::int64_t unix_times = 0;   ///< Stamps from 2001 on, in time since 1970.
-  std::int64_t other_times = 0;  ///< All others but 0.
+  std::int64_t unix_times = 0;                                 ///< As IsUnixTime() tells.
+  std::int64_t other_times = 0;                                ///< All others but 0.
   TimeNs first = TimeNs(INT64_MAX), last = TimeNs(INT64_MIN);  ///< Of all but 0.
   std::int64_t zero_events = 0, zero_arrows = 0;               ///< Stamped 0.
   bool zero_with_length = false;           ///< An event stamped 0 has a duration.
