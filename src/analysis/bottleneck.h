@@ -99,6 +99,8 @@ DurationNs OperatorTime(const Evidence& evidence);
 /// GPU that was not recorded may hide any wait, so the confidence is at most medium.
 Bottleneck JudgeHostOnly(const Evidence& evidence);
 
+/// Returns whether the finding acts on what the verdict names, and does not slow the job down.
+bool ActsOn(Verdict verdict, const Finding& finding);
 /// Puts the first finding that acts on what the verdict names in front of the others.
 void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings);
 

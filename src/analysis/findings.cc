@@ -841,7 +841,8 @@ std::vector<Finding> Find(std::span<const Rule> rules, const Evidence& evidence,
   return findings;
 }
 
-/// What the action of a finding is about.
+}  // namespace
+
 bool ActsOn(Verdict verdict, const Finding& finding) {
   constexpr std::pair<std::string_view, Verdict> kAbout[] = {
       {"late-launches", Verdict::kHost},
@@ -850,6 +851,7 @@ bool ActsOn(Verdict verdict, const Finding& finding) {
       {"data-wait", Verdict::kInput},
       {"exposed-copies", Verdict::kInput},
       {"exposed-communication", Verdict::kCommunication},
+      {"straggler", Verdict::kCommunication},
       {"callbacks", Verdict::kCallback},
       {"costly-syncs", Verdict::kSynchronization},
       {"unfused-optimizer", Verdict::kGpuCompute},
@@ -857,19 +859,16 @@ bool ActsOn(Verdict verdict, const Finding& finding) {
       {"unfused-elementwise", Verdict::kGpuCompute},
       {"device-copies", Verdict::kGpuCompute},
   };
+  if (finding.saves_ms && finding.saves_ms->mid < 0) return false;
   if (verdict == Verdict::kGpuMemory) verdict = Verdict::kGpuCompute;
   return std::any_of(std::begin(kAbout), std::end(kAbout), [&](const auto& about) {
     return about.first == finding.id && about.second == verdict;
   });
 }
 
-}  // namespace
-
 void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings) {
-  const auto first = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
-    const bool loses = finding.saves_ms && finding.saves_ms->mid < 0;
-    return !loses && ActsOn(verdict, finding);
-  });
+  const auto first = std::find_if(findings.begin(), findings.end(),
+                                  [&](const Finding& finding) { return ActsOn(verdict, finding); });
   if (first != findings.end()) std::rotate(findings.begin(), first, first + 1);
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/bottleneck.h"
 #include "analysis/steps.h"
 #include "analysis/steps/step_kind.h"
 #include "analysis/steps/step_time.h"
@@ -57,7 +58,8 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   return summary;
 }
 
-std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files) {
+/// @param verdict  of the job: what acts on it comes first
+std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files, Verdict verdict) {
   std::vector<RowOfFile<Finding>> joined;
   const auto share = [](const RowOfFile<Finding>& f) { return f.row->share_pct.value_or(-1); };
   for (const TraceReport& file : files) {
@@ -80,6 +82,9 @@ std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files)
     };
     std::stable_sort(joined.begin(), joined.end(),
                      [&](const auto& a, const auto& b) { return rank(a) > rank(b); });
+    const auto first = std::find_if(joined.begin(), joined.end(),
+                                    [&](const auto& f) { return ActsOn(verdict, *f.row); });
+    if (first != joined.end()) std::rotate(joined.begin(), first, first + 1);
   }
   if (joined.size() > kMostFindings) joined.resize(kMostFindings);
   return joined;
@@ -129,7 +134,7 @@ JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
     });
   }
   steps_ = Summarize(files, *slowest_);
-  findings_ = JoinFindings(files);
+  findings_ = JoinFindings(files, slowest_->bottleneck.verdict);
 }
 
 template <typename Row>

@@ -423,7 +423,7 @@ def _tables(report):
 ACTS_ON = {
     "host": ("late-launches", "costly-region", "unmarked-time"),
     "input": ("data-wait", "exposed-copies"),
-    "communication": ("exposed-communication",),
+    "communication": ("exposed-communication", "straggler"),
     "callback": ("callbacks",),
     "synchronization": ("costly-syncs",),
     "gpu-compute": ("unfused-optimizer", "idle-tensor-cores", "unfused-elementwise", "device-copies"),
@@ -443,10 +443,11 @@ def _invariants(report):
         yield f"without the profiler {corrected['mid']} ms, recorded {steps['step_time_ms']} ms"
     if corrected and len(report["inputs"]) == 1 and corrected != report["engine_window"]["corrected_step_ms"]:
         yield f"two steps without the profiler: {corrected}, {report['engine_window']['corrected_step_ms']}"
-    ids = [finding["id"] for finding in report["findings"]]
-    acting = ACTS_ON.get(report["bottleneck"]["verdict"], ())
-    if len(report["inputs"]) == 1 and set(ids) & set(acting) and ids[0] not in acting:
-        yield f"the verdict is {report['bottleneck']['verdict']}, the first finding {ids[0]}"
+    about = ACTS_ON.get(report["bottleneck"]["verdict"], ())
+    slows = [bool(finding["saves_ms"] and finding["saves_ms"]["mid"] < 0) for finding in report["findings"]]
+    acts = [f["id"] in about and not of_it for f, of_it in zip(report["findings"], slows)]
+    if any(acts) and not acts[0]:
+        yield f"the verdict is {report['bottleneck']['verdict']}, the first finding {report['findings'][0]['id']}"
     for finding in report["findings"]:
         if finding["share_pct"] is not None and not 0 <= finding["share_pct"] <= 100:
             yield f"{finding['id']} holds {finding['share_pct']} %"
