@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
+#include <string_view>
 
 #include "analysis/operator_costs.h"
 #include "cost/operator_cost.h"
@@ -12,14 +14,20 @@ namespace {
 
 constexpr std::int64_t kMostHalves = 2, kMostDoubles = 4;
 
-/// Leading extent of the first tensor.
-std::optional<std::int64_t> LeadingExtent(const OperatorCall& call) {
+/// Leading extent of the first tensor that comes after the first `skipped`.
+std::optional<std::int64_t> LeadingExtent(const OperatorCall& call, std::size_t skipped) {
   for (const OperatorArg& arg : call.args) {
     if (arg.kind == OperatorArg::Kind::kTensor && !arg.tensors.empty() &&
-        !arg.tensors[0].dims.empty())
+        !arg.tensors[0].dims.empty() && skipped-- == 0)
       return arg.tensors[0].dims[0];
   }
   return std::nullopt;
+}
+
+/// Returns whether the first tensor is what is added to a product: a bias.
+bool BeginsWithBias(const Job& job, const HostContext& context) {
+  const std::string_view name = job.store().Text(job.store().host_events.name[context.op.index()]);
+  return name == "aten::addmm" || name == "aten::addmv" || name == "aten::_addmm_activation";
 }
 
 /// REQUIRES: points.front().samples <= samples <= points.back().samples.
@@ -38,7 +46,8 @@ double ThroughputAt(const std::vector<BatchPoint>& points, double samples) {
 }  // namespace
 
 std::optional<std::int64_t> SamplesPerStep(const Job& job) {
-  std::map<std::int64_t, std::int64_t> copied, used;
+  // Rows of a product with a bias may be tokens, so they tell where nothing else does.
+  std::map<std::int64_t, std::int64_t> copied, used, multiplied;
   HostEventId last;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     const Task& recorded = job.graph().tasks[task];
@@ -47,7 +56,8 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
     if (!context.op.valid() || context.op == last) continue;
     last = context.op;
     const bool copy = job.store().gpu_tasks.copy[recorded.row] == CopyKind::kHostToDevice;
-    if (!copy && context.phase != Phase::kForward) continue;
+    // An optimizer on the host copies parameters.
+    if (copy ? context.phase == Phase::kOptimizer : context.phase != Phase::kForward) continue;
     // Time comes first in many a recurrent network.
     if (context.costed.valid()) {
       const OperatorCall* costed = job.CallOf(context.costed);
@@ -55,10 +65,17 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
         return batch;
     }
     const OperatorCall* call = job.CallOf(context.op);
-    const std::optional<std::int64_t> extent = call ? LeadingExtent(*call) : std::nullopt;
-    if (extent) ++(copy ? copied : used)[*extent];
+    const bool has_bias = BeginsWithBias(job, context);
+    const std::optional<std::int64_t> extent =
+        call ? LeadingExtent(*call, has_bias ? 1 : 0) : std::nullopt;
+    if (extent) ++(copy ? copied : has_bias ? multiplied : used)[*extent];
   }
-  const auto& counts = copied.empty() ? used : copied;
+  const auto& forward = used.empty() ? multiplied : used;
+  // What is copied and never begins an input of the forward is no batch, if another is.
+  const auto is_input = [&](const auto& count) { return forward.contains(count.first); };
+  if (std::any_of(copied.begin(), copied.end(), is_input))
+    std::erase_if(copied, [&](const auto& count) { return !is_input(count); });
+  const auto& counts = copied.empty() ? forward : copied;
   const auto most =
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });

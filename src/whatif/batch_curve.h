@@ -11,7 +11,7 @@ namespace headroom {
 
 /// The samples of a step: those of a recurrent operator, where there is one; else what most tensors
 /// that are copied to the GPU begin with; without such copies, what most inputs of forward
-/// operators begin with. nullopt: no shapes were recorded.
+/// operators begin with, biases aside. nullopt: no shapes were recorded.
 std::optional<std::int64_t> SamplesPerStep(const Job& job);
 
 /// One batch size.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "whatif/test_job.h"
+
 namespace headroom {
 namespace batch_curve_test {
 
@@ -44,6 +46,22 @@ TEST(BatchCurveTest, HalvesThatAreWholeAndDoubles) {
   EXPECT_EQ(BatchSizesOfCurve(8, 8), (std::vector<std::int64_t>{2, 4, 8, 16, 32, 64, 128}));
   EXPECT_EQ(BatchSizesOfCurve(6, 7), (std::vector<std::int64_t>{3, 6, 7, 12, 24, 48, 96}));
   EXPECT_EQ(BatchSizesOfCurve(1, 5), (std::vector<std::int64_t>{1, 2, 4, 5, 8, 16}));
+}
+
+TEST(SamplesPerStepTest, ABiasBeginsNoBatch) {
+  JobBuilder products;
+  products.Step().Forward("aten::addmm", "[[1024], [64, 512], [512, 1024], [], []]", 1,
+                          {{"ampere_sgemm_128x64_tn", 100}});
+  EXPECT_EQ(SamplesPerStep(products.Build()), 64);
+  // Rows may be tokens: of 8 samples, 128 each.
+  JobBuilder tokens;
+  tokens.Step()
+      .Forward("aten::addmm", "[[1024], [1024, 512], [512, 1024], [], []]", 1,
+               {{"ampere_sgemm_128x64_tn", 100}})
+      .Forward("aten::addmm", "[[1024], [1024, 512], [512, 1024], [], []]", 2,
+               {{"ampere_sgemm_128x64_tn", 100}})
+      .Forward("aten::gelu", "[[8, 128, 1024], []]", 3, {{"vectorized_gelu", 10}});
+  EXPECT_EQ(SamplesPerStep(tokens.Build()), 8);
 }
 
 }  // namespace batch_curve_test

@@ -6,7 +6,10 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 #include <exception>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <optional>
@@ -230,7 +233,29 @@ void CorrectMedian(const Baseline& baseline, Steps& steps) {
   steps.profiler_overhead_pct = 100 * (1 - kept);
 }
 
-/// How many batches a step fetches: several where gradients accumulate. 1: not told.
+/// Returns how many times a step runs forward and then backward, if each time with as many GPU
+/// tasks: micro-batches. Two networks in turn are not alike. 1: not told.
+std::int64_t PassesPerStep(const Job& job) {
+  const auto& tasks = job.store().gpu_tasks;
+  std::vector<std::int64_t> forward;  // By pass: its tasks.
+  Phase before = Phase::kOther;
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const Phase phase = job.attribution().Of(GpuTaskId(i)).phase;
+    if (phase != Phase::kForward && phase != Phase::kBackward) continue;
+    if (phase == Phase::kForward) {
+      if (before != Phase::kForward) forward.push_back(0);
+      ++forward.back();
+    }
+    before = phase;
+  }
+  const auto passes = std::ssize(forward), steps = std::ssize(job.steps().hosts);
+  const bool are_alike =
+      std::adjacent_find(forward.begin(), forward.end(), std::not_equal_to<>()) == forward.end();
+  return are_alike && steps > 0 && passes % steps == 0 ? std::max<std::int64_t>(passes / steps, 1)
+                                                       : 1;
+}
+
+/// How many batches a step takes: several where gradients accumulate. 1: not told.
 std::int64_t BatchesPerStep(const Job& job) {
   const TraceStore& store = job.store();
   const std::vector<Interval>& steps = job.steps().hosts;
@@ -248,6 +273,7 @@ std::int64_t BatchesPerStep(const Job& job) {
         events.start[row] < steps.back().end)
       ++fetches;
   }
+  if (fetches == 0) return PassesPerStep(job);
   const auto count = static_cast<std::int64_t>(steps.size());
   return fetches % count == 0 ? std::max<std::int64_t>(fetches / count, 1) : 1;
 }

@@ -111,6 +111,27 @@ class Ascend(support.ProgramTest):
         )
         self.assertNotIn("unmarked-time", [finding["id"] for finding in report["findings"]])
 
+    def test_pieces_of_collectives_are_no_compute(self):
+        events = json.loads(support.data_file("cases/15-ascend-trace-view/trace_view.json").read_text())
+        (hardware,) = {e["pid"] for e in events if e.get("args", {}).get("name") == "Ascend Hardware"}
+        pieces = [
+            {
+                "ph": "X",
+                "pid": hardware,
+                "tid": 9,
+                "name": kind,
+                "ts": e["ts"],
+                "dur": e["dur"],
+                "args": {"Task Type": kind},
+            }
+            for e in events
+            if e["name"].startswith("hcom_")
+            for kind in ("SDMA_SQE", "RDMA_SQE")
+        ]
+        (gpu,) = self.report(self.write("trace_view.json", json.dumps(events + pieces)))["gpu_time"]
+        self.assertAlmostEqual(gpu["busy_ms"], 4 * 18.0, places=6)
+        self.assertAlmostEqual(gpu["exposed_communication_ms"], 4 * 4.0, places=6)
+
 
 class Energy(support.ProgramTest):
     FOLDER = "cases/20-energy-counter-zero/"

@@ -128,6 +128,13 @@ class AllSteps(support.ProgramTest):
         self.assertAlmostEqual(report["step_breakdown"]["gpu"]["optimizer_ms"] * 16, 16, places=2)
         self.assertNotIn("outlier-steps", [f["id"] for f in report["findings"]])
 
+    def test_throughput_of_accumulated_batches(self):
+        path = support.data_file("cases/18-accumulation-optimizer-as-outlier/accumulation.json.gz")
+        batches = self.report(path)["throughput"]
+        updates = self.report(path, "--step-marker", "Optimizer.step")["throughput"]
+        self.assertEqual((batches["batch_size"], updates["batch_size"]), (64, 4 * 64))
+        self.assertAlmostEqual(updates["samples_per_s"] / batches["samples_per_s"], 1, delta=0.01)
+
 
 class OldCategories(support.ProgramTest):
     """Case 03: ranges are of category `Operator`, the GPU and the shapes were not recorded."""

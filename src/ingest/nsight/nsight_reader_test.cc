@@ -132,6 +132,15 @@ TEST(NsightReader, ValuesOfAnotherTypeAreNotConverted) {
   EXPECT_EQ(made->store.metadata.events, 5);
 }
 
+TEST(NsightReader, KernelsWithoutTimesAreLost) {
+  const auto made = ReadMade(Kernel(5'000'000, 0, 4, 9) +
+                             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 0, 0, 1, 7, 5, " +
+                             Global(9, 0) + ", 1);");
+  ASSERT_TRUE(made->status.ok());
+  EXPECT_EQ(made->store.gpu_tasks.rows(), 1u);
+  EXPECT_EQ(made->store.log.Count(ImportIssue::kBadTime), 1);
+}
+
 TEST(NsightReader, RangesWithoutAnEndGoOn) {
   const auto made = ReadMade("INSERT INTO NVTX_EVENTS VALUES (10, NULL, 59, 'open', " +
                              Global(1, 1) + ", 0), (20, 90, 59, 'whole', " + Global(1, 1) +
