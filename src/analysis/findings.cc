@@ -493,6 +493,15 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
     ranked->finding.evidence = {
         fmt::format("its {} kernels keep the GPU busy {}; the rest of that time it waits",
                     FormatCount(counts.optimizer_kernels), FormatMs(busy))};
+    DurationNs on_host;
+    for (const std::size_t row : evidence.rows)
+      on_host += evidence.host.optimizer.MeasureWithin(evidence.steps.hosts[row]);
+    on_host = evidence.PerStep(on_host);
+    if (on_host > time) {
+      ranked->finding.evidence.push_back(
+          fmt::format("the host spends {} {} on it, in part while the GPU still works",
+                      FormatMs(on_host), Each(evidence)));
+    }
     if (!name.empty()) ranked->finding.evidence.push_back("the optimizer is " + name);
   }
   return ranked;

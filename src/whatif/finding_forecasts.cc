@@ -155,6 +155,13 @@ constexpr std::array kAttempts = {
     Attempt{Remedy::kQueueGaps, "", CloseGaps, "did kernels wait for nothing but each other"},
 };
 
+/// Returns whether a remedy takes GPU tasks away, which the host need not launch then.
+bool RemovesTasks(Remedy remedy) {
+  return remedy == Remedy::kCopiesIn || remedy == Remedy::kCopiesOut ||
+         remedy == Remedy::kOptimizer || remedy == Remedy::kElementwise ||
+         remedy == Remedy::kDeviceCopies;
+}
+
 /// Tells what a finding saves by an attempt; false: the attempt does not apply.
 ///
 /// @param step_ms  the mean step as recorded, which nothing saves more than
@@ -187,6 +194,10 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   finding.saves_ms = saves;
   finding.saves_note = attempt.bound.empty() ? fmt::format("forecast of {}", attempt.scenario)
                                              : fmt::format("at most: {}", attempt.bound);
+  constexpr double kRounding = 1.01;
+  const double holds = finding.share_pct.value_or(100) / 100 * step_ms;
+  if (RemovesTasks(finding.remedy) && saves.mid > holds * kRounding)
+    finding.saves_note += "; more than it holds, as the host is done earlier, too";
   return true;
 }
 

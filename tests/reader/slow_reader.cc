@@ -436,6 +436,7 @@ class SlowReader {
     zero_is_no_time_ = IsZeroNoTime(*root, *events);
     for (const Json& event : events->items) AddEvent(event);
     if (root->kind == Json::Kind::kObject) AddMetadata(*root);
+    DropTasksOfOtherClocks();
     CountStepsBack();
     FindExtent();
     ClipHosts();
@@ -483,9 +484,23 @@ class SlowReader {
     return time && std::abs(*time) <= kFurthest ? time : std::nullopt;
   }
 
+  static bool IsUnixTime(std::int64_t time) { return time >= 1'000'000'000'000'000'000; }
+
+  /// Removes tasks on another clock than most events: at most half of them, else they stay.
+  void DropTasksOfOtherClocks() {
+    constexpr std::int64_t kYear = 365LL * 24 * 3600 * 1'000'000'000;
+    const auto is_lost = [this](const Task& task) {
+      return IsUnixTime(task.start) != in_unix_time_ || task.start < -kYear;
+    };
+    const auto lost = std::ranges::count_if(tasks_, is_lost);
+    if (2 * lost > std::ssize(tasks_)) return;
+    std::erase_if(tasks_, is_lost);
+    counts_["bad-time"] += lost;
+  }
+
   /// Whether 0 is far from the other stamps: those are Unix time, or all of them are over a minute
   /// and their own length from the file's base time, and nothing at 0 has a length.
-  bool IsZeroNoTime(const Json& root, const Json& events) const {
+  bool IsZeroNoTime(const Json& root, const Json& events) {
     std::vector<std::int64_t> others;
     bool has_length = false;
     for (const Json& event : events.items) {
@@ -495,9 +510,8 @@ class SlowReader {
         has_length = has_length || LengthOf(event).first > 0;
     }
     if (others.empty()) return false;
-    const auto in_unix = std::ranges::count_if(
-        others, [](std::int64_t time) { return time >= 1'000'000'000'000'000'000; });
-    if (in_unix * 2 > std::ssize(others)) return true;
+    in_unix_time_ = std::ranges::count_if(others, IsUnixTime) * 2 > std::ssize(others);
+    if (in_unix_time_) return true;
     const auto [first, last] = std::ranges::minmax(others);
     const std::int64_t base =
         root.kind == Json::Kind::kObject ? Int(root.Find("baseTimeNanoseconds")) : kUnknown;
@@ -1173,7 +1187,7 @@ class SlowReader {
   TraceDump dump_;
   std::map<std::string, std::int64_t> counts_;
   std::int64_t events_ = 0;
-  bool zero_is_no_time_ = false;
+  bool zero_is_no_time_ = false, in_unix_time_ = false;
   std::int64_t last_start_ = 0, limit_ = 0;
   std::string metadata_ =
       Line()("rank", kUnknown)("world_size", kUnknown)("base_time", kUnknown).text();
