@@ -14,7 +14,7 @@ class LaunchGateTest : public testing::Test {
     steps_.SawStep(2, 1500);
     steps_.SawEnd(2000);
   }
-  StepGate steps_{StepWindow{.first = 1, .last = 2}};
+  StepGate steps_{RecordedSteps{.first = 1, .last = 2}};
   LaunchGate gate_{&steps_};
 };
 

@@ -28,7 +28,7 @@ namespace headroom {
 struct RecorderOptions {
   std::string path = {};  ///< Of the recording; further processes get `path.<pid>`.
   bool replace = false;   ///< Files that are there already.
-  std::optional<StepWindow> steps = {};
+  std::optional<RecordedSteps> steps = {};
   RecordingFile::Limits limits = {.file_bytes = std::int64_t{8} << 30,
                                   .pending_bytes = std::int64_t{256} << 20};
 };
@@ -99,7 +99,8 @@ class Recorder {
   /// A file, and the processes in it: the one that it belongs to first, and then its helpers. Lives
   /// as long as the recorder: threads hold references.
   struct Recording {
-    Recording(RecordingFile f, std::optional<StepWindow> steps) : file(std::move(f)), gate(steps) {}
+    Recording(RecordingFile f, std::optional<RecordedSteps> steps)
+        : file(std::move(f)), gate(steps) {}
     RecordingFile file;  ///< The writing thread's alone.
     TraceEncoder encoder;
     StepGate gate;

@@ -180,7 +180,7 @@ TEST_F(RecorderTest, AHelperMayOutliveItsParent) {
 }
 
 TEST_F(RecorderTest, OnlyTheStepsThatAreWanted) {
-  const auto recorder = Start({.steps = StepWindow{.first = 3, .last = 4}});
+  const auto recorder = Start({.steps = RecordedSteps{.first = 3, .last = 4}});
   InProcess([] {
     for (int step = 0; step < 10; ++step) {
       const headroom_token whole = headroom_begin_step(step);
@@ -195,7 +195,7 @@ TEST_F(RecorderTest, OnlyTheStepsThatAreWanted) {
 
 // Behind the last batch of an epoch a step begins that is none; the next one has its number.
 TEST_F(RecorderTest, AnEmptyStepDoesNotEndTheWindow) {
-  const auto recorder = Start({.steps = StepWindow{.first = 1, .last = 1}});
+  const auto recorder = Start({.steps = RecordedSteps{.first = 1, .last = 1}});
   InProcess([] {
     const auto step = [](std::int64_t number, bool empty) {
       const headroom_token whole = headroom_begin_step(number);

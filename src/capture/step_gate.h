@@ -8,7 +8,7 @@
 namespace headroom {
 
 /// Steps that are recorded, by number: from the begin of the first to the end of the last.
-struct StepWindow {
+struct RecordedSteps {
   std::int64_t first = 0, last = 0;
 };
 
@@ -16,7 +16,7 @@ struct StepWindow {
 /// threads of a process are inside or outside together.
 class StepGate {
  public:
-  explicit StepGate(std::optional<StepWindow> window) : window_(window) {}
+  explicit StepGate(std::optional<RecordedSteps> window) : window_(window) {}
 
   /// A step began.
   void SawStep(std::int64_t number, std::uint64_t ticks) {
@@ -56,7 +56,7 @@ class StepGate {
   }
 
  private:
-  std::optional<StepWindow> window_;
+  std::optional<RecordedSteps> window_;
   std::optional<std::int64_t> latest_;
   bool ended_ = false;
   std::uint64_t from_ = UINT64_MAX, to_ = UINT64_MAX;

@@ -175,7 +175,7 @@ Status BaselineCommand::List() const {
                     {row.profile.verdict},
                     {std::string(FactOf(row.profile, "gpu"))}});
   }
-  using Kind = TableColumn::Kind;
+  using Kind = TextColumn::Kind;
   if (rows.empty()) {
     page.Paragraph("  ", "There is none; headroom baseline save NAME TRACE... saves one.");
   } else {

@@ -103,10 +103,10 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
       "not measured: no GPU");
   row("a recorded Python frame", costs.frame_record, shipped.recording.frame_record,
       "not measured: this PyTorch records none");
-  page.Table({{"cost of", TableColumn::Kind::kText},
+  page.Table({{"cost of", TextColumn::Kind::kText},
               {"here"},
               {"shipped default"},
-              {"", TableColumn::Kind::kText}},
+              {"", TextColumn::Kind::kText}},
              rows);
   page.Blank();
   page.Paragraph("  ",

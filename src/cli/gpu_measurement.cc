@@ -49,8 +49,8 @@ std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kind
                     {fmt::format("{}", measured.operators)},
                     {median}});
   }
-  page.Table({{"operator", TableColumn::Kind::kText},
-              {"type", TableColumn::Kind::kText},
+  page.Table({{"operator", TextColumn::Kind::kText},
+              {"type", TextColumn::Kind::kText},
               {"measured"},
               {"times the model, median"}},
              rows);

@@ -207,8 +207,8 @@ Status RecordCommand::Run() {
   if (!steps_.empty()) {
     const Result<StepRange> range = ParseStepRange(steps_);
     if (!range.ok()) return range.status();
-    options_.steps = StepWindow{.first = range.value().first.value_or(0),
-                                .last = range.value().last.value_or(INT64_MAX)};
+    options_.steps = RecordedSteps{.first = range.value().first.value_or(0),
+                                   .last = range.value().last.value_or(INT64_MAX)};
   }
   options_.limits = {.file_bytes = std::llround(max_file_gb_ * 1e9),
                      .pending_bytes = std::llround(max_memory_mb_ * 1e6)};

@@ -58,7 +58,7 @@ void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPag
                     {MemoryText(point.memory_delta_bytes)},
                     NoteOn(point, curve)});
   }
-  page.Table({{"samples"}, {"step"}, {"samples/s"}, {"memory"}, {"", TableColumn::Kind::kText}},
+  page.Table({{"samples"}, {"step"}, {"samples/s"}, {"memory"}, {"", TextColumn::Kind::kText}},
              rows);
   const auto too_large = std::find_if(curve.points.begin(), curve.points.end(),
                                       [](const BatchPoint& point) { return point.too_large; });

@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-using Kind = TableColumn::Kind;
+using Kind = TextColumn::Kind;
 using Cells = std::vector<std::vector<Span>>;
 
 constexpr double kLeastShown = 0.0005;  ///< Of the step: what a table of changes still shows.

@@ -60,7 +60,7 @@ void WritePlan(const PlanExplanation& plan, JsonWriter& json) {
 std::string Ms(double ms) { return fmt::format("{:.{}f} ms", ms, std::abs(ms) >= 100 ? 1 : 2); }
 
 void AddTable(std::string_view head, const std::vector<PathPart>& parts, double step_ms,
-              TableColumn::Kind kind, TextPage& page) {
+              TextColumn::Kind kind, TextPage& page) {
   std::vector<std::vector<Span>> rows;
   double rest = 0;
   std::size_t left_out = 0;
@@ -104,11 +104,11 @@ void AddPlan(const PlanExplanation& plan, TextPage& page) {
   page.Paragraph("  Slack          ",
                  SlackText("GPU", plan.gpu_slack) + "; " + SlackText("host", plan.host_slack),
                  Style::kBold);
-  AddTable("host time by phase", plan.phases, plan.step_ms, TableColumn::Kind::kName, page);
-  AddTable("host work by operator", plan.operators, plan.step_ms, TableColumn::Kind::kName, page);
-  AddTable("API calls", plan.calls, plan.step_ms, TableColumn::Kind::kName, page);
-  AddTable("GPU work", plan.kernels, plan.step_ms, TableColumn::Kind::kKernel, page);
-  AddTable("latencies and gaps", plan.waits, plan.step_ms, TableColumn::Kind::kName, page);
+  AddTable("host time by phase", plan.phases, plan.step_ms, TextColumn::Kind::kName, page);
+  AddTable("host work by operator", plan.operators, plan.step_ms, TextColumn::Kind::kName, page);
+  AddTable("API calls", plan.calls, plan.step_ms, TextColumn::Kind::kName, page);
+  AddTable("GPU work", plan.kernels, plan.step_ms, TextColumn::Kind::kKernel, page);
+  AddTable("latencies and gaps", plan.waits, plan.step_ms, TextColumn::Kind::kName, page);
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ void WriteExplanationText(const Explanation& explanation, TextPage& page) {
                     count(edges.inferred)});
   }
   page.Blank();
-  page.Table({{"edges", TableColumn::Kind::kText}, {"recorded"}, {"resolved"}, {"inferred"}}, rows);
+  page.Table({{"edges", TextColumn::Kind::kText}, {"recorded"}, {"resolved"}, {"inferred"}}, rows);
 }
 
 }  // namespace headroom

@@ -186,7 +186,7 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
          {MemoryText(forecast.memory_delta_bytes)},
          {std::string(ValidityText(forecast.validated))}});
   }
-  page.Table({{"change", TableColumn::Kind::kName},
+  page.Table({{"change", TextColumn::Kind::kName},
               {"step"},
               {"interval"},
               {"speedup"},

@@ -165,7 +165,7 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
               {"samples/s"},
               {"efficiency"},
               {"exposed"},
-              {"limited by", TableColumn::Kind::kText}},
+              {"limited by", TextColumn::Kind::kText}},
              rows);
   // Each limit and each reason once, at the first point that it holds.
   std::vector<std::string> said;

@@ -132,7 +132,7 @@ std::string RenderScoresText(std::span<const LedgerRecord> records, const std::s
     }
     rows.push_back(std::move(row));
   }
-  using Kind = TableColumn::Kind;
+  using Kind = TextColumn::Kind;
   // Names share the room that is left: short ones leave theirs to the paths.
   constexpr std::size_t kShort = 24;
   const bool all_short =

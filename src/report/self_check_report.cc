@@ -56,11 +56,9 @@ void WriteSelfCheckText(std::span<const SelfCheck> checks, TextPage& page) {
                     {Limits(check)},
                     check.passed() ? Span{"pass", Style::kGood} : Span{"FAIL", Style::kBad}});
   }
-  page.Table({{"check", TableColumn::Kind::kText},
-              {"figure"},
-              {"must be"},
-              {"", TableColumn::Kind::kText}},
-             rows);
+  page.Table(
+      {{"check", TextColumn::Kind::kText}, {"figure"}, {"must be"}, {"", TextColumn::Kind::kText}},
+      rows);
   page.Blank();
   for (const SelfCheck& check : checks)
     page.Paragraph(fmt::format("  {}: ", check.name), check.expectation, Style::kBold);

@@ -85,8 +85,8 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
   if (rows.empty()) {
     page.Paragraph("  ", "No part of the work gains anything alone.");
   } else {
-    std::vector<TableColumn> columns = {
-        {"part", TableColumn::Kind::kText}, {"name", TableColumn::Kind::kName}, {"takes"}};
+    std::vector<TextColumn> columns = {
+        {"part", TextColumn::Kind::kText}, {"name", TextColumn::Kind::kName}, {"takes"}};
     for (const double factor : kSweepFactors)
       columns.push_back({std::isinf(factor) ? "gone" : fmt::format("{}x", factor)});
     columns.push_back({"knee"});
@@ -112,8 +112,8 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
                      {Ms(fix.step_ms) + " ms"},
                      {Ms(fix.saves_ms) + " ms"}});
   }
-  page.Table({{"part", TableColumn::Kind::kText},
-              {"name", TableColumn::Kind::kName},
+  page.Table({{"part", TextColumn::Kind::kText},
+              {"name", TextColumn::Kind::kName},
               {"step then"},
               {"saves"}},
              fixes);

@@ -127,7 +127,7 @@ void WriteGpu(TextContext& c) {
   const std::size_t across = wide ? 4 : 5;
   for (std::size_t begin = 0; begin < rows.size(); begin += across) {
     const std::size_t end = std::min(begin + across, rows.size());
-    std::vector<TableColumn> columns = {{"", Kind::kText}};
+    std::vector<TextColumn> columns = {{"", Kind::kText}};
     for (std::size_t i = begin; i < end; ++i) columns.push_back({heads[i]});
     std::vector<std::vector<Span>> table;
     const auto add = [&](const char* name, auto&& cell) {

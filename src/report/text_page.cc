@@ -111,11 +111,11 @@ void TextPage::Paragraph(std::string_view first, std::string_view text, Style fi
   if (!line.empty() || !begun) flush();
 }
 
-void TextPage::Table(const std::vector<TableColumn>& columns,
+void TextPage::Table(const std::vector<TextColumn>& columns,
                      const std::vector<std::vector<Span>>& rows) {
   constexpr std::size_t kIndent = 2;
   constexpr std::size_t kGap = 2;
-  using Kind = TableColumn::Kind;
+  using Kind = TextColumn::Kind;
   std::vector<std::vector<Span>> cells = rows;
   std::vector<std::size_t> width(columns.size(), 0);
   std::size_t fixed = kIndent;
@@ -133,7 +133,7 @@ void TextPage::Table(const std::vector<TableColumn>& columns,
       fixed += width[c] + kGap;
   }
   std::size_t names = 0;
-  for (const TableColumn& column : columns)
+  for (const TextColumn& column : columns)
     names += column.kind == Kind::kName || column.kind == Kind::kKernel;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].kind != Kind::kName && columns[c].kind != Kind::kKernel) continue;
@@ -170,7 +170,7 @@ void TextPage::Table(const std::vector<TableColumn>& columns,
     LineWithin(line_width, line);
   };
   const bool headed = std::any_of(columns.begin(), columns.end(),
-                                  [](const TableColumn& column) { return !column.head.empty(); });
+                                  [](const TextColumn& column) { return !column.head.empty(); });
   if (headed) emit([&](std::size_t c) { return Span{columns[c].head, Style::kDim}; });
   for (const std::vector<Span>& row : cells) emit([&](std::size_t c) { return row[c]; });
 }

@@ -19,7 +19,7 @@ struct Span {
 };
 
 /// One column of a table.
-struct TableColumn {
+struct TextColumn {
   enum class Kind {
     kText,    ///< Left-aligned.
     kNumber,  ///< Right-aligned.
@@ -52,7 +52,7 @@ class TextPage {
   /// A table indented by two. Columns that are empty in every row are left out. Cells of names are
   /// raw names. A number is never cut off, as what is left of it is another: where numbers reach
   /// beyond the width, so do the lines.
-  void Table(const std::vector<TableColumn>& columns, const std::vector<std::vector<Span>>& rows);
+  void Table(const std::vector<TextColumn>& columns, const std::vector<std::vector<Span>>& rows);
   /// A shell command behind `first`; one too long for a line goes on in the next ones so that it
   /// can still be copied.
   void Command(std::string_view first, const std::vector<std::string>& words,

@@ -250,7 +250,7 @@ TEST(TextPage, ACommandTooLongForALineStaysCopyable) {
   EXPECT_EQ(got, path + "\n--only\nidle\n") << text;
 }
 
-std::string TableOf(const std::vector<TableColumn>& columns,
+std::string TableOf(const std::vector<TextColumn>& columns,
                     const std::vector<std::vector<Span>>& rows) {
   TextPage page(false, Charset::kUtf8);
   page.Table(columns, rows);
@@ -258,7 +258,7 @@ std::string TableOf(const std::vector<TableColumn>& columns,
 }
 
 TEST(TextPage, ATableCutsTextBehindItsNumbersAndNoNumber) {
-  using Kind = TableColumn::Kind;
+  using Kind = TextColumn::Kind;
   const std::string text(60, 'a');
   EXPECT_EQ(TableOf({{"", Kind::kText}, {"", Kind::kText}, {""}}, {{{text}, {text}, {"1,234"}}}),
             "  " + text + "  " + text + "  1,234\n");

@@ -20,7 +20,7 @@
 
 namespace headroom {
 
-using Kind = TableColumn::Kind;
+using Kind = TextColumn::Kind;
 
 /// What every section is told, and the page that it writes to.
 struct TextContext {
@@ -60,7 +60,7 @@ struct RowColumn {
 template <typename Row>
 void WriteTable(TextPage& page, std::span<const Row> rows,
                 const std::vector<RowColumn<Row>>& columns) {
-  std::vector<TableColumn> heads;
+  std::vector<TextColumn> heads;
   heads.reserve(columns.size());
   for (const RowColumn<Row>& column : columns) heads.push_back({column.head, column.kind});
   std::vector<std::vector<Span>> cells;
