@@ -61,8 +61,11 @@ std::vector<bool> FindFeeders(const TraceStore& store, NameFacts& names) {
   }
   for (std::size_t t = 0; t < facts.size(); ++t) {
     const Loop& loop = loops[store.threads.process[t]];
-    feeders[t] = facts[t].fetches &&
-                 (loop.has_marks ? !facts[t].has_marks : facts[t].launches < loop.launches);
+    // The loop's thread launches the forward pass, the autograd thread a little more.
+    constexpr std::int64_t kFarMore = 4;
+    feeders[t] =
+        facts[t].fetches &&
+        (loop.has_marks ? !facts[t].has_marks : kFarMore * facts[t].launches < loop.launches);
   }
   return feeders;
 }

@@ -40,6 +40,15 @@ TEST(Feeders, FetchWhileAnotherThreadRunsTheLoop) {
   }
 }
 
+TEST(Feeders, AreNotLoopsWhoseBackwardPassLaunchesMore) {
+  StoreBuilder b = Loop(kMain, false);
+  for (int i = 0; i < 4; ++i) {
+    for (const std::int64_t launch : {700, 710, 720, 730})
+      b.Launch("aten::mm", kAutograd, i * 1000 + launch, kGemm, kStream, i * 1000 + launch + 5, 5);
+  }
+  EXPECT_FALSE(IsFeeder(b, kMain));
+}
+
 TEST(Feeders, AreOfTheirOwnProcess) {
   StoreBuilder b = Loop(kMain, true);
   b.InProcess("2").Annotation(kFetch, kOtherThread, 10, 100);

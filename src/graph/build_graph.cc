@@ -89,7 +89,9 @@ class GraphBuilder {
     // GPU work may have been recorded, and be what is lost: the damage has a remedy of its own.
     if (!DamageOf(store_).empty()) return {};
     const std::string_view format = store_.metadata.recorded_as();
-    if (format != kKinetoFormat) return "; " + RemedyOf(ImportIssue::kNoGpu, format);
+    const bool has_gpu = store_.gpu_tasks.rows() > 0;
+    if (format != kKinetoFormat)
+      return "; " + RemedyOf(has_gpu ? ImportIssue::kNoHost : ImportIssue::kNoGpu, format);
     return "; record with both CPU and CUDA activities, or with `headroom record` where there is a "
            "GPU";
   }
@@ -109,15 +111,80 @@ class GraphBuilder {
     }
   }
 
-  /// The thread whose annotations are the steps.
-  ThreadId FindLoop() const {
+  /// Returns whether what runs on a thread says that the autograd engine runs it: nodes of the
+  /// backward pass, and nothing that only a loop does.
+  bool IsAutogradThread(ThreadId thread) {
+    const TraceStore::RowRange range = store_.HostEventsOf(thread);
+    bool has_nodes = false;
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      if (store_.host_events.kind[row] != HostEventKind::kOperator) continue;
+      const HostRoles roles = names_.Roles(store_.host_events.name[row]);
+      if (roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait)) return false;
+      if (roles.Has(HostRole::kBackward)) {
+        has_nodes = true;
+      } else if (!has_nodes && store_.host_events.sequence[row] >= 0) {
+        return false;  // A forward operator, before any node.
+      }
+    }
+    return has_nodes;
+  }
+
+  /// What tells the thread of a loop that marks no steps.
+  struct LoopSigns {
+    bool is_autograd = true;
+    DurationNs marked = {};  ///< By annotations, which a program draws on its own threads.
+    TimeNs first;            ///< When its first call starts: the forward pass comes first.
+
+    auto Rank() const { return std::tuple(!is_autograd, marked.ns() > 0, -first.ns()); }
+  };
+
+  /// The thread of the loop where nothing marks steps. The autograd thread makes as many calls.
+  ThreadId GuessLoop() {
+    const auto& events = store_.host_events;
+    std::vector<std::int64_t> launches(store_.threads.rows());
+    std::vector<LoopSigns> signs(store_.threads.rows(),
+                                 LoopSigns{.marked = {}, .first = window_.end});
+    std::int64_t most = 0;
+    for (std::size_t t = 0; t < signs.size(); ++t) {
+      if (steps_.process.valid() && store_.threads.process[t] != steps_.process) continue;
+      const TraceStore::RowRange range = store_.HostEventsOf(ThreadId(t));
+      TimeNs marked_until(INT64_MIN);
+      for (std::uint32_t row = range.first; row < range.last; ++row) {
+        if (events.start[row] < window_.start || events.start[row] >= window_.end) continue;
+        const HostEventKind kind = events.kind[row];
+        if (kind == HostEventKind::kAnnotation && events.start[row] >= marked_until) {
+          marked_until = store_.HostEnd(HostEventId(row));
+          signs[t].marked += events.duration[row];
+        }
+        if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
+        const HostRoles roles = names_.Roles(events.name[row]);
+        if (!roles.Has(HostRole::kKernelLaunch) && !roles.Has(HostRole::kGraphLaunch)) continue;
+        signs[t].first = std::min(signs[t].first, events.start[row]);
+        most = std::max(most, ++launches[t]);
+      }
+    }
+    if (most == 0) return ThreadId();
+    const auto busiest = std::max_element(launches.begin(), launches.end()) - launches.begin();
+    const ProcessId process = store_.threads.process[static_cast<std::size_t>(busiest)];
+    constexpr std::int64_t kFarFewer = 8;  // Helpers of a loop launch little.
+    ThreadId loop;
+    for (std::size_t t = 0; t < signs.size(); ++t) {
+      if (launches[t] * kFarFewer < most || store_.threads.process[t] != process) continue;
+      signs[t].is_autograd = IsAutogradThread(ThreadId(t));
+      if (!loop.valid() || signs[t].Rank() > signs[loop.index()].Rank()) loop = ThreadId(t);
+    }
+    return loop;
+  }
+
+  /// The thread whose annotations are the steps; without such, the one that looks like a loop's.
+  ThreadId FindLoop() {
     for (std::size_t row = 0; row < store_.steps.rows(); ++row) {
       const ThreadId thread = store_.steps.thread[row];
       if (store_.steps.start[row] >= window_.start && store_.steps.start[row] < window_.end &&
           (!steps_.process.valid() || store_.threads.process[thread.index()] == steps_.process))
         return thread;
     }
-    return ThreadId();
+    return GuessLoop();
   }
 
   std::int32_t StepAt(TimeNs when) const {
