@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 6> kCompressions = {".gz", ".zst", ".zstd",
                                                            ".xz", ".bz2", ".zip"};
-constexpr std::array<std::string_view, 5> kFormats = {".json", ".pftrace", ".pb", ".perfetto-trace",
-                                                      ".et"};
+constexpr std::array<std::string_view, 8> kFormats = {
+    ".json", ".pftrace", ".pb", ".perfetto-trace", ".et", ".sqlite", ".nsys-rep", "results.db"};
 
 /// run.pftrace.4711: what `headroom record` names the file of a further process.
 bool IsOfAFurtherProcess(std::string_view name) {
@@ -67,11 +67,22 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
   }
   if (found.empty()) {
     return Status::BadInput(fmt::format(
-        "{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, .et, plain, "
-        ".gz, .zst, .xz, .bz2 or .zip); name the files",
+        "{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, .et, .sqlite, "
+        ".nsys-rep or results.db, plain, .gz, .zst, .xz, .bz2 or .zip); name the files",
         Printable(folder, Charset::kAscii)));
   }
   std::sort(found.begin(), found.end());
+  // A report of Nsight Systems beside its own export is the same recording.
+  const auto is_exported = [&](const std::string& path) {
+    fs::path exported = path;
+    return exported.extension() == ".nsys-rep" &&
+           std::binary_search(found.begin(), found.end(),
+                              exported.replace_extension(".sqlite").string());
+  };
+  std::vector<std::string> once;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(once),
+               [&](const std::string& path) { return !is_exported(path); });
+  found = std::move(once);
   files.paths.insert(files.paths.end(), found.begin(), found.end());
   files.of_folder.resize(files.paths.size(), true);
   return Status::Ok();

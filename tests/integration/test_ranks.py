@@ -2,6 +2,7 @@
 trace of one (integration/ranks.py), so that what is to be found is known."""
 import csv
 import gzip
+import pathlib
 import shlex
 
 from integration import ranks, support
@@ -322,6 +323,17 @@ class Ranks(support.ProgramTest):
 class Folders(support.ProgramTest):
     def test_without_a_trace(self):
         self.assert_refused(support.headroom("report", self.scratch), 3, "holds no trace", "name the files")
+
+    def test_exports_of_nsight(self):
+        export = support.data_file("cases/07-loop-without-marks-not-found/nsys_loop.sqlite")
+        (self.scratch / "job").mkdir()
+        for rank in range(2):
+            self.write(f"job/report_rank{rank}.sqlite", export.read_bytes())
+        self.write("job/report_rank0.nsys-rep", b"the same, not exported")
+        report = self.report(self.scratch / "job")
+        self.assertEqual(
+            [pathlib.Path(row["path"]).name for row in report["inputs"]], ["report_rank0.sqlite", "report_rank1.sqlite"]
+        )
 
     def test_one_file_is_a_report_of_one(self):
         folder = self.scratch / "traces"
