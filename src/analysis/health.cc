@@ -131,14 +131,23 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   const auto& tasks = store.gpu_tasks;
   if (tasks.rows() == 0 || !HasHostEvents(store)) return;
   DurationNs orphan_time, all_time;
-  std::int64_t orphans = 0;
+  std::int64_t orphans = 0, drawn = 0;
+  // Some profilers draw collectives on a track of their own, without launches.
+  std::vector<bool> has_launch(store.streams.rows());
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (tasks.launch[i].valid()) has_launch[tasks.stream[i].index()] = true;
+  }
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     all_time += tasks.duration[i];
     if (tasks.launch[i].valid() || steps.before_recording[i]) continue;
+    if (!has_launch[tasks.stream[i].index()] && names.IsCommunication(tasks.name[i])) {
+      ++drawn;
+      continue;
+    }
     ++orphans;
     orphan_time += tasks.duration[i];
   }
-  if (orphans == static_cast<std::int64_t>(tasks.rows()) && !LaunchesWork(store, names)) {
+  if (orphans + drawn == static_cast<std::int64_t>(tasks.rows()) && !LaunchesWork(store, names)) {
     log.Add(ImportIssue::kNoLaunches);
   } else if (orphans > 0) {
     const double share = SharePct(orphan_time, all_time);

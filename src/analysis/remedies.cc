@@ -32,6 +32,9 @@ std::string RemedyForNsight(ImportIssue issue) {
              "(--cuda-flush-interval)";
     case ImportIssue::kTruncated:
       return "copy the file again, or export the report again";
+    case ImportIssue::kDroppedRecords:
+      return "profile for a shorter time, or let nsys profile flush more often "
+             "(--cuda-flush-interval)";
     default:
       return std::string(DocOf(issue).remedy);
   }

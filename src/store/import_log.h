@@ -47,7 +47,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "a value of a counter is no number (NaN included) and was left out", "values of those counters", \
     "write the values of counters as numbers") \
   X(kBadTime, "bad-time", kError, \
-    "an event without a usable time stamp (missing, NaN, out of range, or 0 among Unix times) was skipped", "exact counts and sums", "") \
+    "an event without a usable time stamp (missing, NaN, out of range, or far from all others) was skipped", "exact counts and sums", "") \
   X(kMissingDuration, "missing-duration", kWarning, \
     "a span has no duration; it was kept with 0", "busy time of those events", "") \
   X(kNegativeDuration, "negative-duration", kWarning, \
@@ -87,6 +87,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "data of some kinds is not in the export: it was not collected", "", "") \
   X(kCollectionProblem, "collection-problem", kWarning, \
     "the profiler reported problems while it collected", "exact counts and sums", "") \
+  X(kCollectionNote, "collection-note", kInfo, \
+    "the profiler reported problems with samples of the CPU, which no figure here is made of", "", "") \
   X(kOpaqueGraphs, "opaque-graphs", kWarning, \
     "CUDA graphs were recorded whole: each replay is one block of GPU work, whatever runs in it", \
     "kernels inside of graphs,their part of FLOPs and MFU", "nsys profile --cuda-graph-trace=node") \
@@ -108,7 +110,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "gpu_time but in no step", "", "") \
   X(kLaunchWithoutTask, "launch-without-task", kWarning, \
     "kernel launches without a recorded GPU task", "GPU busy time of the steps concerned", \
-    "give the profiler time to flush: synchronize before prof.stop(), or a larger CUPTI buffer") \
+    "give the profiler time to flush: synchronize before prof.stop(), or larger buffers of the profiler") \
   X(kMisplacedTask, "misplaced-task", kWarning, \
     "GPU tasks that start before their launch, or run out of the order in which their stream was given them: a time stamp is " \
     "wrong, and the steps concerned are in no median, FLOPs or MFU", "times of the steps concerned,GPU time of the whole trace", "") \

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <new>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/text.h"
 #include "ingest/category.h"
 #include "ingest/database.h"
 #include "ingest/database_rows.h"
@@ -762,14 +765,44 @@ class DatabaseReading {
     static constexpr std::string_view kColumns[] = {"severity", "text"};
     constexpr std::int64_t kWarning = 2;
     constexpr std::size_t kLongest = 200;
-    std::int64_t count = 0;
-    std::string first;
+    struct Told {
+      std::int64_t count = 0;
+      std::string first;
+    };
+    std::map<ImportIssue, Told> told;
     ForEach("DIAGNOSTIC_EVENT", kColumns, 2, [&](const RowScan& row) {
       if (row.Integer(0, 0) < kWarning) return;
-      if (++count == 1) first = row.Text(1).substr(0, kLongest);
+      const std::string text(row.Text(1).substr(0, kLongest));
+      const auto [issue, count] = MeaningOf(text);
+      Told& same = told[issue];
+      if (same.count == 0) same.first = text;
+      same.count += count;
     });
-    while (!first.empty() && (IsSpace(first.back()) || first.back() == '.')) first.pop_back();
-    if (count > 0) store_.log.Add(ImportIssue::kCollectionProblem, -1, first, count);
+    for (auto& [issue, same] : told) {
+      while (!same.first.empty() && (IsSpace(same.first.back()) || same.first.back() == '.'))
+        same.first.pop_back();
+      store_.log.Add(issue, -1, same.first, same.count);
+    }
+  }
+
+  /// What a diagnostic is about, and how many records it counts: lost records of the GPU, samples
+  /// of the CPU, which are not read, or something else.
+  static std::pair<ImportIssue, std::int64_t> MeaningOf(std::string_view diagnostic) {
+    const std::string text = LowerCase(diagnostic);
+    const auto has = [&](std::initializer_list<std::string_view> words) {
+      return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+        return text.find(word) != std::string::npos;
+      });
+    };
+    if (has({"sampl", "backtrace", "cpu ip", "context switch", "thread sched", "unwind"}))
+      return {ImportIssue::kCollectionNote, 1};
+    const std::size_t digit = text.find_first_of("0123456789");
+    if (digit == std::string::npos || !has({"lost", "dropped"}) ||
+        !has({"gpu", "cuda", "cupti", "kernel"}))
+      return {ImportIssue::kCollectionProblem, 1};
+    std::int64_t count = 0;
+    std::from_chars(text.data() + digit, text.data() + text.size(), count);
+    return {ImportIssue::kDroppedRecords, std::max<std::int64_t>(count, 1)};
   }
 
   /// Ranges without an end go on to the end of the trace.

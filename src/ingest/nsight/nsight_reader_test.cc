@@ -141,6 +141,19 @@ TEST(NsightReader, KernelsWithoutTimesAreLost) {
   EXPECT_EQ(made->store.log.Count(ImportIssue::kBadTime), 1);
 }
 
+TEST(NsightReader, DiagnosticsAreToldApart) {
+  const auto made = ReadMade(
+      Kernel(100, 0, 4, 9) +
+      "CREATE TABLE DIAGNOSTIC_EVENT (severity, text);"
+      "INSERT INTO DIAGNOSTIC_EVENT VALUES (2, 'CPU IP/backtrace sampling was throttled.'),"
+      " (3, '1200 GPU activities were lost.'), (2, 'Something else.'), (1, 'Begun.');");
+  ASSERT_TRUE(made->status.ok());
+  const ImportLog& log = made->store.log;
+  EXPECT_EQ(log.Count(ImportIssue::kCollectionNote), 1);
+  EXPECT_EQ(log.Count(ImportIssue::kDroppedRecords), 1200);
+  EXPECT_EQ(log.Count(ImportIssue::kCollectionProblem), 1);
+}
+
 TEST(NsightReader, RangesWithoutAnEndGoOn) {
   const auto made = ReadMade("INSERT INTO NVTX_EVENTS VALUES (10, NULL, 59, 'open', " +
                              Global(1, 1) + ", 0), (20, 90, 59, 'whole', " + Global(1, 1) +
