@@ -527,6 +527,30 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
   Bottleneck verdict;
   verdict.host_only = true;
   verdict.of = evidence.rows.size() > 1 ? "the mean step" : "the step";
+  const bool on_cpu = evidence.report.health.grade < 'D' && ComputesOnCpu(evidence);
+  DurationNs computes = on_cpu ? step.forward + step.backward + step.optimizer : DurationNs(0);
+  std::string_view what = step.backward.ns() > 0 ? "forward, backward and optimizer on the CPU"
+                                                 : "the forward pass on the CPU";
+  if (on_cpu && SharePct(computes, breakdown.wall) < kMostPct) {
+    computes = OperatorTime(evidence);  // XLA's operators often have no phase.
+    what = "operators on the CPU";
+  }
+  // Most of the step holds it, whatever else is clear.
+  if (SharePct(computes, breakdown.wall) >= kMostPct) {
+    verdict.verdict = Verdict::kCpuCompute;
+    verdict.share_pct = SharePct(computes, breakdown.wall);
+    verdict.confidence = "medium";
+    verdict.evidence = {Holds(computes, breakdown, what), "no GPU work was launched"};
+    if (HasTensorFlowOperators(evidence)) {
+      verdict.confidence = "low";
+      verdict.evidence.emplace_back(
+          "TensorFlow's operations do not name their device: if a GPU ran them, this trace does "
+          "not show it");
+    }
+    if (first.time.ns() > 0)
+      verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
+    return verdict;
+  }
   if (SharePct(first.time, breakdown.wall) >= kClearPct &&
       static_cast<double>(first.time.ns()) >=
           kLeadFactor * static_cast<double>(waits[1].time.ns())) {
@@ -539,29 +563,6 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
     if (first.verdict == Verdict::kInput && !evidence.unmarked.empty())
       verdict.evidence.push_back(UnmarkedText(evidence));
     return verdict;
-  }
-  if (evidence.report.health.grade < 'D' && ComputesOnCpu(evidence)) {
-    DurationNs computes = step.forward + step.backward + step.optimizer;
-    std::string_view what = "forward, backward and optimizer on the CPU";
-    if (SharePct(computes, breakdown.wall) < kMostPct) {  // XLA's operators often have no phase.
-      computes = OperatorTime(evidence);
-      what = "operators on the CPU";
-    }
-    if (SharePct(computes, breakdown.wall) >= kMostPct) {
-      verdict.verdict = Verdict::kCpuCompute;
-      verdict.share_pct = SharePct(computes, breakdown.wall);
-      verdict.confidence = "medium";
-      verdict.evidence = {Holds(computes, breakdown, what), "no GPU work was launched"};
-      if (HasTensorFlowOperators(evidence)) {
-        verdict.confidence = "low";
-        verdict.evidence.emplace_back(
-            "TensorFlow's operations do not name their device: if a GPU ran them, this trace does "
-            "not show it");
-      }
-      if (first.time.ns() > 0)
-        verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
-      return verdict;
-    }
   }
   verdict.evidence = {
       "no GPU work was recorded, so nothing can be said about what the GPU waits for"};

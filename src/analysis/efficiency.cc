@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/statistics.h"
+#include "base/text.h"
 #include "cost/roofline.h"
 
 namespace headroom {
@@ -37,8 +39,15 @@ void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution
                     const StepAnalysis& steps, const DeviceSpec* device, DurationNs all,
                     Efficiency& out) {
   const auto& tasks = store.gpu_tasks;
-  DurationNs unclassified, eligible, costed;
+  DurationNs unclassified, products, eligible, costed;
   std::map<TensorCoreUse, DurationNs> by_use;
+  // Products with a vector read each weight once: tensor cores make them no faster.
+  std::unordered_map<StringId, bool> has_vector;
+  const auto multiplies_vector = [&](StringId name) {
+    const auto [known, is_new] = has_vector.try_emplace(name, false);
+    if (is_new) known->second = LowerCase(store.Text(name)).find("gemv") != std::string::npos;
+    return known->second;
+  };
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     if (tasks.kind[i] != GpuTaskKind::kKernel || !Counts(steps, GpuTaskId(i))) continue;
     const DurationNs duration = tasks.duration[i];
@@ -47,12 +56,14 @@ void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution
     // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
     // not.
     if (!MultipliesMatrices(facts.family)) continue;
+    products += duration;
+    if (attribution.Of(GpuTaskId(i)).costed.valid()) costed += duration;
+    if (multiplies_vector(tasks.name[i])) continue;
     eligible += duration;
     by_use[facts.tensor_cores] += duration;
-    if (attribution.Of(GpuTaskId(i)).costed.valid()) costed += duration;
   }
   out.unclassified_pct = SharePct(unclassified, all);
-  if (eligible.ns() > 0) out.mfu_coverage_pct = SharePct(costed, eligible);
+  if (products.ns() > 0) out.mfu_coverage_pct = SharePct(costed, products);
   if (LacksTensorCores(device)) return;
   out.tensor_core_eligible_pct = SharePct(eligible, all);
   if (eligible.ns() == 0) return;

@@ -71,6 +71,7 @@ struct StepRow {
   StepKind kind = StepKind::kUnknown;
   std::optional<std::int64_t> tokens;  ///< That it computes, of all sequences, as its mark tells.
   bool of_other_kind = false;          ///< Than the main kind: in no figure but those by kind.
+  bool after_pause = false;            ///< The loop paused before it (FindPauses()).
   TimeNs start;                        ///< Where `wall` begins.
   DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
@@ -460,7 +461,8 @@ struct Efficiency {
   /// Share of GPU time whose FLOPs or bytes exceed what the device can do: in no bound.
   std::optional<double> impossible_pct;
   std::optional<double> compute_bound_pct, memory_bound_pct;  ///< Shares of GPU task time.
-  /// GPU time of matrix products, convolutions and attention; none: the GPU has no tensor cores.
+  /// GPU time of matrix products (without those with a vector), convolutions and attention; none:
+  /// the GPU has no tensor cores.
   std::optional<double> tensor_core_eligible_pct;
   /// Of that, by kernel name: on tensor cores, of what is told; and what no name tells.
   std::optional<double> tensor_core_used_pct, tensor_core_unknown_pct;

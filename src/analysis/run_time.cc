@@ -147,7 +147,12 @@ class Recording {
       if (!longest.valid() || events.duration[row] > events.duration[longest.index()])
         longest = event;
     }
-    return longest.valid() ? std::string(store_.Text(events.name[longest.index()])) : "";
+    // One that takes next to nothing of the gap does not show what it is.
+    constexpr std::int64_t kNextToNothing = 20;  // One part in.
+    if (!longest.valid() ||
+        events.duration[longest.index()].ns() * kNextToNothing < gap.length().ns())
+      return "";
+    return std::string(store_.Text(events.name[longest.index()]));
   }
 
   /// @param first  the row that comes first
@@ -252,7 +257,7 @@ std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
                                   std::optional<std::int64_t> optimizer_every) {
   if (!steps.steps.step_time) return std::nullopt;
   Recording recording(store, names, steps);
-  recording.TakeUnrecorded(PausesBetween(steps.hosts));
+  recording.TakeUnrecorded(PausesBetween(steps));
   for (const NamedWork& work : kNamedWork) recording.TakeNamed(work);
   HostEventId wait = unmarked.longest;
   const auto& events = store.host_events;

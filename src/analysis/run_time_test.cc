@@ -56,6 +56,18 @@ TEST(RunTime, NamesWhatTheHostDoesBetweenSteps) {
       (Parts{{"steps", 6000}, {"checkpoints", 700}, {"evaluation", 4000}, {"between steps", 300}}));
 }
 
+TEST(RunTime, AFetchBetweenMarksIsOfTheStepBehindIt) {
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) {
+    if (i > 0) b.Annotation("data_loading", kMain, i * 9000 - 8000, 8000);
+    AddStep(b, i, i * 9000);
+  }
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.steps.step_time, Us(9000));
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kInput);
+  EXPECT_EQ(PartsUs(b), (Parts{{"steps", 6000}, {"data wait", 40'000}}));
+}
+
 TEST(RunTime, WhileTheProfilerIsOffNothingIsRecorded) {
   StoreBuilder b;
   for (int i = 0; i < 3; ++i) AddStep(b, i, i * 1000);

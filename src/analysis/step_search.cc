@@ -308,9 +308,16 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular
 /// An annotation that returns evenly. Of several, those that cover most time, and of these the one
 /// that returns most often: an epoch covers what its batches cover, what is logged now and then
 /// covers nothing.
-FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
+FoundSteps FromRepeatedAnnotation(const TraceStore& store, NameFacts& names) {
+  // What a loop does now and then.
+  constexpr HostRole kRare[] = {HostRole::kEvaluation,        HostRole::kCheckpoint,
+                                HostRole::kEpochEdge,         HostRole::kCompilation,
+                                HostRole::kGarbageCollection, HostRole::kAutotuning};
   const Marks marks = CollectMarks(store, MarkAt::kStart, [&](std::size_t row) {
-    return store.host_events.kind[row] == HostEventKind::kAnnotation;
+    if (store.host_events.kind[row] != HostEventKind::kAnnotation) return false;
+    const HostRoles roles = names.Roles(store.host_events.name[row]);
+    return std::none_of(std::begin(kRare), std::end(kRare),
+                        [&](HostRole role) { return roles.Has(role); });
   });
   constexpr double kAsMuch = 0.9;
   const auto periodic = [](const Marks::value_type& candidate) {
@@ -542,12 +549,14 @@ bool MarkDispatches(const FoundSteps& marks, const FoundSteps& runs) {
 }
 
 /// Kernels that repeat in the same order.
-FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names) {
+///
+/// @param updates  only if each step holds an update
+FoundSteps FromKernelSequence(const TraceStore& store, NameFacts& names, bool updates = false) {
   constexpr std::size_t kMany = 5;
   constexpr double kNearlyAll = 0.8;
   KernelSteps repeated = FindKernelSteps(store, names);
   FoundSteps found;
-  if (repeated.spans.empty()) return found;
+  if (repeated.spans.empty() || (updates && !repeated.has_update)) return found;
   const std::size_t count = repeated.spans.size();
   const bool exact =
       repeated.exact * 10 >= count * 9 && !repeated.of_families && !repeated.by_times;
@@ -644,7 +653,17 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   // On the CPU, nothing but the optimizer is surer than an uneven optimizer.
   const bool has_gpu = store.gpu_tasks.rows() > 0;
   if (found.steps.empty() && !has_gpu) found = FromOptimizer(store, names, /*regular=*/false);
-  if (found.steps.empty()) found = FromRepeatedAnnotation(store);
+  if (found.steps.empty()) {
+    found = FromRepeatedAnnotation(store, names);
+    // A range that returns every few updates is none: a log, samples that are drawn.
+    const std::size_t least = 2 * found.steps.size();
+    if (least > 0) {
+      FoundSteps updates = FromOptimizer(store, names, /*regular=*/false);
+      if (updates.steps.size() < least)
+        updates = FromKernelSequence(store, names, /*updates=*/true);
+      if (updates.steps.size() >= least) found = std::move(updates);
+    }
+  }
   if (found.steps.empty()) found = FromKernelSequence(store, names);
   if (found.steps.empty()) found = FromOptimizer(store, names, /*regular=*/false);
   if (found.steps.empty()) found = FromOperatorSequence(store);

@@ -18,6 +18,7 @@
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 #include "store/natural_sort.h"
+#include "store/slice.h"
 
 namespace headroom {
 namespace {
@@ -486,18 +487,65 @@ TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
                                                               : TimeNs(INT64_MIN);
 }
 
+/// Returns whether events of the process that start in the gap, other than what a loop does now and
+/// then, cover more than a little of it.
+bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, Interval gap) {
+  constexpr HostRole kRare[] = {HostRole::kEvaluation,        HostRole::kCheckpoint,
+                                HostRole::kEpochEdge,         HostRole::kCompilation,
+                                HostRole::kGarbageCollection, HostRole::kAutotuning};
+  constexpr std::int64_t kHardlyAny = 20;  // One part in.
+  const auto& events = store.host_events;
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (process.valid() && store.threads.process[t] != process) continue;
+    const TraceStore::RowRange range = HostEventsWithin(store, ThreadId(t), gap);
+    IntervalSet covered;
+    TimeNs rare_until = gap.start;
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      const TimeNs end = store.HostEnd(HostEventId(row));
+      const HostRoles roles = names.Roles(events.name[row]);
+      if (std::any_of(std::begin(kRare), std::end(kRare),
+                      [&](HostRole role) { return roles.Has(role); }))
+        rare_until = std::max(rare_until, end);
+      if (events.start[row] < rare_until || events.kind[row] == HostEventKind::kGpuAnnotation)
+        continue;
+      covered.AppendInOrder({events.start[row], std::min(end, gap.end)});
+    }
+    if (covered.Measure().ns() * kHardlyAny > gap.length().ns()) return true;
+  }
+  return false;
+}
+
+/// Tells which steps the loop paused before.
+void FindPauses(const TraceStore& store, NameFacts& names, const WorkEnds& ends,
+                StepAnalysis& out) {
+  constexpr std::int64_t kUsualSteps = 3;
+  if (out.hosts.size() < 2) return;
+  std::vector<DurationNs> lengths;
+  lengths.reserve(out.hosts.size());
+  // A host that runs ahead is done long before the GPU.
+  for (std::size_t i = 0; i < out.hosts.size(); ++i)
+    lengths.push_back(std::max(out.hosts[i].end, ends.of_step[i]) - out.hosts[i].start);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  const DurationNs usual = *middle;
+  for (std::size_t i = 1; i < out.hosts.size(); ++i) {
+    const Interval gap = {out.hosts[i - 1].end, out.hosts[i].start};
+    out.steps.list[i].after_pause =
+        gap.length().ns() > kUsualSteps * usual.ns() && !IsRecorded(store, names, out.process, gap);
+  }
+}
+
 /// A step ends where its GPU work ends, and begins where that of the steps before it ended; the
 /// first does not pay for the queue that warm-up left. After steps whose GPU work is missing there
 /// may be nothing to wait for.
 void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
-  const std::vector<bool> pauses = FindPauses(out.hosts);
   TimeNs previous_end = ends.before_first;
   // Earlier work that outlasts the first step's runs beside it, on another stream or device.
   if (!ends.of_step.empty() && previous_end >= ends.of_step.front())
     previous_end = TimeNs(INT64_MIN);
   bool follows_work = false;
   for (std::size_t i = 0; i < out.hosts.size(); ++i) {
-    follows_work = follows_work && !pauses[i];
+    follows_work = follows_work && !out.steps.list[i].after_pause;
     Interval span = out.hosts[i];
     const TimeNs gpu_end = ends.of_step[i];
     const bool has_work = gpu_end.ns() != INT64_MIN;
@@ -584,6 +632,7 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);
+  FindPauses(store, names, ends, out);
   TimeSteps(ends, store.gpu_tasks.rows() > 0, out);
   MarkTouchedSteps(store, out);
   MarkStepsWithoutTime(counts, out);
@@ -619,25 +668,11 @@ std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& name
   return std::move(stretch).value();
 }
 
-std::vector<bool> FindPauses(std::span<const Interval> hosts) {
-  constexpr std::int64_t kUsualSteps = 3;
-  std::vector<bool> pauses(hosts.size());
-  if (hosts.size() < 2) return pauses;
-  std::vector<DurationNs> lengths;
-  lengths.reserve(hosts.size());
-  for (const Interval& host : hosts) lengths.push_back(host.length());
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  for (std::size_t i = 1; i < hosts.size(); ++i)
-    pauses[i] = (hosts[i].start - hosts[i - 1].end).ns() > kUsualSteps * middle->ns();
-  return pauses;
-}
-
-IntervalSet PausesBetween(std::span<const Interval> hosts) {
+IntervalSet PausesBetween(const StepAnalysis& steps) {
   IntervalSet times;
-  const std::vector<bool> pauses = FindPauses(hosts);
-  for (std::size_t i = 1; i < hosts.size(); ++i) {
-    if (pauses[i]) times.AppendInOrder({hosts[i - 1].end, hosts[i].start});
+  for (std::size_t i = 1; i < steps.hosts.size(); ++i) {
+    if (steps.steps.list[i].after_pause)
+      times.AppendInOrder({steps.hosts[i - 1].end, steps.hosts[i].start});
   }
   return times;
 }

@@ -46,11 +46,11 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
 std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
                                         const StepAnalysis& steps);
 
-/// Whether the loop paused between each step and the one before, by row: the host was in no step
-/// for longer than three usual ones. The profiler was off, or something else ran.
-std::vector<bool> FindPauses(std::span<const Interval> hosts);
-/// Their times.
-IntervalSet PausesBetween(std::span<const Interval> hosts);
+/// The pauses of the loop before steps: the host was in no step for longer than three usual ones,
+/// and meanwhile hardly anything was recorded of the process but what is done now and then (an
+/// evaluation, a checkpoint). Most often the profiler was off. What else runs between marks (a
+/// fetch) belongs to the next step.
+IntervalSet PausesBetween(const StepAnalysis& steps);
 
 /// Of the steps of one or more files: clocks do not matter, for only lengths count.
 WallSummary SummarizeWalls(std::span<const StepRow> rows);

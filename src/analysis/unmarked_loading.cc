@@ -217,7 +217,7 @@ UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
   if (!loop) return found;
   DurationNs all;
   for (const StepRow& row : steps.steps.list) all += row.wall;
-  const IntervalSet pauses = PausesBetween(steps.hosts);
+  const IntervalSet pauses = PausesBetween(steps);
   IntervalSet time;
   Interval longest_gap;
   DurationNs longest;

@@ -21,13 +21,6 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
   return events;
 }
 
-std::vector<bool> PausesOf(const Steps& steps) {
-  std::vector<Interval> hosts;
-  hosts.reserve(steps.list.size());
-  for (const StepRow& row : steps.list) hosts.push_back(row.on_host);
-  return FindPauses(hosts);
-}
-
 /// Returns the usual steps, without one of five or more whose host takes far longer than the
 /// others' (a checkpoint behind its GPU work): only the step behind it takes longer for that, if
 /// any does.
@@ -53,7 +46,7 @@ std::vector<bool> UsableSteps(const Steps& steps) {
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
   const std::vector<StepRow>& rows = steps.list;
-  const std::vector<bool> usable = UsableSteps(steps), pauses = PausesOf(steps);
+  const std::vector<bool> usable = UsableSteps(steps);
   std::optional<std::size_t> at;
   const auto from_median = [&](std::size_t row) {
     return std::abs((rows[row].wall - *steps.p50).ns());
@@ -72,17 +65,18 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
   };
   bool before = true, after = true;
   while (before || after) {
-    before = before && window.first > 0 && !pauses[window.first] && take(window.first - 1);
+    before =
+        before && window.first > 0 && !rows[window.first].after_pause && take(window.first - 1);
     if (before) --window.first;
-    after =
-        after && window.last + 1 < rows.size() && !pauses[window.last + 1] && take(window.last + 1);
+    after = after && window.last + 1 < rows.size() && !rows[window.last + 1].after_pause &&
+            take(window.last + 1);
     if (after) ++window.last;
   }
   return window;
 }
 
 std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
-  const std::vector<bool> usable = UsableSteps(steps), pauses = PausesOf(steps);
+  const std::vector<bool> usable = UsableSteps(steps);
   std::optional<StepWindow> longest;
   std::size_t first = 0;
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
@@ -90,7 +84,7 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
       first = row + 1;
       continue;
     }
-    if (pauses[row]) first = row;
+    if (steps.list[row].after_pause) first = row;
     const StepWindow run{.first = first, .last = row};
     if (!longest || run.steps() > longest->steps()) longest = run;
   }

@@ -16,6 +16,13 @@ namespace {
 /// Of what looks like steps in every way, two are enough.
 constexpr std::size_t kMinCount = 3, kMinCountOfSure = 2;
 
+/// Kernel time as a weight: cut to a minute, so that sums over millions of damaged kernels, and ten
+/// times these, fit.
+std::int64_t WeightOf(DurationNs duration) {
+  constexpr std::int64_t kMinute = 60'000'000'000;
+  return std::clamp<std::int64_t>(duration.ns(), 0, kMinute);
+}
+
 /// The kernels of a stream in order.
 struct KernelSequence {
   std::vector<GpuTaskId> tasks;
@@ -36,9 +43,8 @@ KernelSequence SequenceOf(const TraceStore& store, StreamId stream) {
     sequence.tasks.push_back(task);
     sequence.symbols.push_back(
         static_cast<std::uint32_t>(store.gpu_tasks.name[task.index()].index()));
-    sequence.weight_before.push_back(
-        sequence.weight_before.back() +
-        std::max<std::int64_t>(store.gpu_tasks.duration[task.index()].ns(), 0));
+    sequence.weight_before.push_back(sequence.weight_before.back() +
+                                     WeightOf(store.gpu_tasks.duration[task.index()]));
   }
   return sequence;
 }
@@ -127,13 +133,38 @@ class Evidence {
   const std::vector<TimeNs>& CopiesIntoDevice() {
     if (copies_) return *copies_;
     copies_.emplace();
+    copy_tasks_.clear();
     const auto& tasks = store_.gpu_tasks;
     const DeviceId device = store_.DeviceOf(sequence_.tasks.front());
     for (std::size_t i = 0; i < tasks.rows(); ++i) {
-      if (tasks.copy[i] == CopyKind::kHostToDevice && store_.DeviceOf(GpuTaskId(i)) == device)
+      if (tasks.copy[i] == CopyKind::kHostToDevice && store_.DeviceOf(GpuTaskId(i)) == device) {
         copies_->push_back(tasks.start[i]);
+        copy_tasks_.emplace_back(i);
+      }
     }
     return *copies_;
+  }
+
+  /// The task with which a step that begins at this kernel begins: where steps copy data from the
+  /// host, the first copy behind the kernel before, if it is launched with this one.
+  GpuTaskId BeginOf(std::size_t kernel, bool copies_in) {
+    const GpuTaskId task = sequence_.tasks[kernel];
+    if (!copies_in) return task;
+    const std::vector<TimeNs>& copies = CopiesIntoDevice();
+    const TimeNs after =
+        kernel > 0 ? store_.TaskEnd(sequence_.tasks[kernel - 1]) : TimeNs(INT64_MIN);
+    const auto first = std::lower_bound(copies.begin(), copies.end(), after);
+    if (first == copies.end() || *first >= StartOf(kernel)) return task;
+    const GpuTaskId copy = copy_tasks_[static_cast<std::size_t>(first - copies.begin())];
+    if (kernel == 0) return copy;
+    // One that is launched with the kernels before ends the step before: a scalar of its update.
+    const HostEventId launches[] = {LaunchOf(kernel - 1), store_.gpu_tasks.launch[copy.index()],
+                                    LaunchOf(kernel)};
+    if (!std::all_of(std::begin(launches), std::end(launches),
+                     [](HostEventId launch) { return launch.valid(); }))
+      return copy;
+    const auto at = [&](HostEventId launch) { return store_.host_events.start[launch.index()]; };
+    return at(launches[2]) - at(launches[1]) < at(launches[1]) - at(launches[0]) ? copy : task;
   }
 
   TimeNs StartOf(std::size_t kernel) const {
@@ -209,7 +240,7 @@ class Evidence {
     }
     const auto add = [&](Side& side, std::size_t i) {
       if (!of_device(i)) return;
-      side.time += tasks.duration[i];
+      side.time += DurationNs(WeightOf(tasks.duration[i]));
       if (own.contains(tasks.name[i])) return;
       side.foreign = true;
       const WorkFamily family = names_.Kernel(tasks.name[i]).family;
@@ -284,13 +315,14 @@ class Evidence {
   NameFacts& names_;
   const KernelSequence& sequence_;
   std::optional<std::vector<TimeNs>> copies_, waits_;  ///< When they start, once asked for.
+  std::vector<GpuTaskId> copy_tasks_;                  ///< Of copies_.
 };
 
 /// Whether two exact occurrences hold nearly all that ran, an optimizer or layers in each.
 bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence) {
   constexpr std::int64_t kNearlyAllPct = 80;
   return unit.exact == kMinCountOfSure &&
-         unit.covered * 100 >= sequence.weight_before.back() * kNearlyAllPct &&
+         unit.covered / kNearlyAllPct >= sequence.weight_before.back() / 100 &&
          (evidence.HoldsOptimizer(unit) || evidence.HoldsRepetition(unit));
 }
 
@@ -496,17 +528,21 @@ std::vector<Interval> SpansBetween(const std::vector<std::pair<TimeNs, TimeNs>>&
 /// holds several steps.
 std::optional<std::vector<Interval>> HostSpans(const TraceStore& store,
                                                const KernelSequence& sequence, const Unit& unit,
-                                               const Evidence& evidence) {
+                                               Evidence& evidence) {
   std::vector<std::pair<TimeNs, TimeNs>> bounds;
   bool last_is_open = false;
+  const bool copies_in = evidence.CopiesIn(unit);
+  const auto begin_of = [&](std::size_t kernel) {
+    const HostEventId copy = store.gpu_tasks.launch[evidence.BeginOf(kernel, copies_in).index()];
+    return copy.valid() ? copy : evidence.LaunchOf(kernel);
+  };
   for (const Occurrence& found : unit.occurrences) {
-    const HostEventId first = evidence.LaunchOf(found.first);
+    const HostEventId first = begin_of(found.first);
     if (!first.valid()) {
       if (bounds.empty()) continue;  // Launched before recording began.
       return std::nullopt;
     }
-    const HostEventId next =
-        found.last < sequence.size() ? evidence.LaunchOf(found.last) : HostEventId();
+    const HostEventId next = found.last < sequence.size() ? begin_of(found.last) : HostEventId();
     const HostEventId last = evidence.LaunchOf(found.last - 1);
     if (!next.valid() && !last.valid()) return std::nullopt;
     last_is_open = !next.valid();
@@ -521,13 +557,16 @@ std::optional<std::vector<Interval>> HostSpans(const TraceStore& store,
 }
 
 std::vector<Interval> GpuSpans(const TraceStore& store, const KernelSequence& sequence,
-                               const Unit& unit) {
+                               const Unit& unit, Evidence& evidence) {
   std::vector<std::pair<TimeNs, TimeNs>> bounds;
+  const bool copies_in = evidence.CopiesIn(unit);
+  const auto begin_of = [&](std::size_t kernel) {
+    return store.gpu_tasks.start[evidence.BeginOf(kernel, copies_in).index()];
+  };
   for (const Occurrence& found : unit.occurrences) {
-    const TimeNs end = found.last < sequence.size()
-                           ? store.gpu_tasks.start[sequence.tasks[found.last].index()]
-                           : store.TaskEnd(sequence.tasks[found.last - 1]);
-    const TimeNs start = store.gpu_tasks.start[sequence.tasks[found.first].index()];
+    const TimeNs end = found.last < sequence.size() ? begin_of(found.last)
+                                                    : store.TaskEnd(sequence.tasks[found.last - 1]);
+    const TimeNs start = begin_of(found.first);
     if (end > start) bounds.emplace_back(start, end);
   }
   return SpansBetween(bounds, unit.occurrences.back().last == sequence.size());
@@ -554,13 +593,14 @@ KernelSteps StepsOf(const TraceStore& store, const KernelSequence& sequence, con
   const bool few = unit.period < kFewKernels;
   if (steps.covered < (few ? kMinCoveredOfFew : kMinCovered)) return steps;
   if (few && unit.occurrences.size() < kMinCountOfFew) return steps;
+  steps.has_update = holds_update;
   steps.kernels = unit.period;
   steps.exact = unit.exact;
   steps.process = evidence.ProcessOfLaunches();
   std::optional<std::vector<Interval>> on_host =
       steps.process.valid() ? HostSpans(store, sequence, unit, evidence) : std::nullopt;
   steps.on_gpu = !on_host;
-  steps.spans = on_host ? *std::move(on_host) : GpuSpans(store, sequence, unit);
+  steps.spans = on_host ? *std::move(on_host) : GpuSpans(store, sequence, unit, evidence);
   if (steps.spans.size() < kMinCountOfSure) steps.spans.clear();
   return steps;
 }
@@ -612,7 +652,7 @@ std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names)
       if (store.gpu_tasks.kind[row] != GpuTaskKind::kKernel ||
           names.IsCommunication(store.gpu_tasks.name[row]))
         continue;
-      candidate.weight += store.gpu_tasks.duration[row].ns();
+      candidate.weight += WeightOf(store.gpu_tasks.duration[row]);
       std::size_t& seen = seen_on[store.gpu_tasks.name[row].index()];
       if (seen != s + 1) ++candidate.names;
       seen = s + 1;

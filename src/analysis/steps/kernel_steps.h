@@ -26,6 +26,7 @@ struct KernelSteps {
   double covered = 0;        ///< Share of the stream's kernel time, 0 to 1.
   bool of_families = false;  ///< Products and convolutions of any size were taken for the same.
   bool by_times = false;     ///< Only the times tell where a step ends, not the kernels.
+  bool has_update = false;   ///< Each holds an optimizer's kernels, and others.
   std::size_t layers = 0;    ///< Where there are no steps: a part that repeats so often in what
                              ///< looks like one pass.
 };

@@ -116,6 +116,14 @@ TEST(KernelSteps, OfATrainingLoopBeginBehindTheOptimizer) {
   EXPECT_EQ(steps.spans.front().start, AtUs(1030));
 }
 
+TEST(KernelSteps, BeginWithTheCopyOfTheirBatch) {
+  Stream stream;
+  for (int i = 0; i < 5; ++i) stream.Pause(100).CopyIn().Run({"a", "b", "c", "d", "e"});
+  const KernelSteps steps = stream.Find();
+  EXPECT_EQ(LengthsUs(steps), Lengths(5, 155));
+  EXPECT_EQ(steps.spans.front().start, AtUs(1100));
+}
+
 TEST(KernelSteps, HoldSeveralMicroBatches) {
   const std::vector<std::string> micro = {"forward", "loss", "backward", "accumulate"};
   Stream stream;
