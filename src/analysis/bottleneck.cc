@@ -37,7 +37,7 @@ namespace {
 constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // From here on the confidence in a wait is high.
 constexpr double kLeadFactor = 1.3;
-constexpr double kMostPct = 50;  // Of the GPU time: enough to speak for it.
+constexpr double kMajorityPct = 50;  // Of the GPU time: enough to speak for it.
 
 /// When copies to the host run and nothing else does.
 IntervalSet ExposedCopiesToHost(const Evidence& evidence) {
@@ -205,7 +205,7 @@ void ChooseGpuBound(double arithmetic, double memory, Bottleneck& verdict) {
   verdict.verdict = memory > arithmetic ? Verdict::kGpuMemory : Verdict::kGpuCompute;
   const double more = std::max(arithmetic, memory);
   const double less = std::min(arithmetic, memory);
-  verdict.confidence = more < kLeadFactor * less ? "low" : more >= kMostPct ? "high" : "medium";
+  verdict.confidence = more < kLeadFactor * less ? "low" : more >= kMajorityPct ? "high" : "medium";
 }
 
 /// Matrix products of an iteration of a language model. They have a row for each token.
@@ -250,7 +250,7 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   verdict.evidence = {BusyLine(breakdown)};
   if (const std::string line = UnitsLine(use.units); !line.empty())
     verdict.evidence.push_back(line);
-  if (use.compute_bound_pct && *use.compute_bound_pct + *use.memory_bound_pct >= kMostPct) {
+  if (use.compute_bound_pct && *use.compute_bound_pct + *use.memory_bound_pct >= kMajorityPct) {
     ChooseGpuBound(*use.compute_bound_pct, *use.memory_bound_pct, verdict);
     verdict.evidence.push_back(fmt::format(
         "by the roofline of {}, {} of the GPU time is bound by arithmetic and {} by memory",
@@ -259,8 +259,9 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
     return verdict;
   }
   // Counters of the device know more than the kinds of its kernels.
-  if (const UnitUse& units = use.units; std::max(units.tensor_active_pct.value_or(0),
-                                                 units.dram_active_pct.value_or(0)) >= kMostPct) {
+  if (const UnitUse& units = use.units;
+      std::max(units.tensor_active_pct.value_or(0), units.dram_active_pct.value_or(0)) >=
+      kMajorityPct) {
     ChooseGpuBound(units.tensor_active_pct.value_or(0), units.dram_active_pct.value_or(0), verdict);
     return verdict;
   }
@@ -275,7 +276,7 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   verdict.evidence.push_back(fmt::format(
       "matrix products, convolutions and attention take {} of the GPU time, other known kernels {}",
       FormatPercent(arithmetic), FormatPercent(memory)));
-  if (arithmetic + memory < kMostPct) {
+  if (arithmetic + memory < kMajorityPct) {
     verdict.share_pct.reset();
     verdict.evidence.emplace_back(
         "the rest is no kernel that the rules know, so what bounds the GPU's work cannot be told");
@@ -531,12 +532,12 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
   DurationNs computes = on_cpu ? step.forward + step.backward + step.optimizer : DurationNs(0);
   std::string_view what = step.backward.ns() > 0 ? "forward, backward and optimizer on the CPU"
                                                  : "the forward pass on the CPU";
-  if (on_cpu && SharePct(computes, breakdown.wall) < kMostPct) {
+  if (on_cpu && SharePct(computes, breakdown.wall) < kMajorityPct) {
     computes = OperatorTime(evidence);  // XLA's operators often have no phase.
     what = "operators on the CPU";
   }
-  // Most of the step holds it, whatever else is clear.
-  if (SharePct(computes, breakdown.wall) >= kMostPct) {
+  // Compute that takes most of the step is the verdict, however clear a shorter wait is.
+  if (SharePct(computes, breakdown.wall) >= kMajorityPct) {
     verdict.verdict = Verdict::kCpuCompute;
     verdict.share_pct = SharePct(computes, breakdown.wall);
     verdict.confidence = "medium";

@@ -309,15 +309,9 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular
 /// that returns most often: an epoch covers what its batches cover, what is logged now and then
 /// covers nothing.
 FoundSteps FromRepeatedAnnotation(const TraceStore& store, NameFacts& names) {
-  // What a loop does now and then.
-  constexpr HostRole kRare[] = {HostRole::kEvaluation,        HostRole::kCheckpoint,
-                                HostRole::kEpochEdge,         HostRole::kCompilation,
-                                HostRole::kGarbageCollection, HostRole::kAutotuning};
   const Marks marks = CollectMarks(store, MarkAt::kStart, [&](std::size_t row) {
-    if (store.host_events.kind[row] != HostEventKind::kAnnotation) return false;
-    const HostRoles roles = names.Roles(store.host_events.name[row]);
-    return std::none_of(std::begin(kRare), std::end(kRare),
-                        [&](HostRole role) { return roles.Has(role); });
+    return store.host_events.kind[row] == HostEventKind::kAnnotation &&
+           !IsOccasional(names.Roles(store.host_events.name[row]));
   });
   constexpr double kAsMuch = 0.9;
   const auto periodic = [](const Marks::value_type& candidate) {
@@ -633,6 +627,14 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
 
 }  // namespace
 
+bool IsOccasional(HostRoles roles) {
+  constexpr HostRole kOccasional[] = {HostRole::kEvaluation,        HostRole::kCheckpoint,
+                                      HostRole::kEpochEdge,         HostRole::kCompilation,
+                                      HostRole::kGarbageCollection, HostRole::kAutotuning};
+  return std::any_of(std::begin(kOccasional), std::end(kOccasional),
+                     [&](HostRole role) { return roles.Has(role); });
+}
+
 Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
                              const AnalysisOptions& options) {
   if (!options.known_steps.empty()) {
@@ -655,7 +657,7 @@ Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
   if (found.steps.empty() && !has_gpu) found = FromOptimizer(store, names, /*regular=*/false);
   if (found.steps.empty()) {
     found = FromRepeatedAnnotation(store, names);
-    // A range that returns every few updates is none: a log, samples that are drawn.
+    // A range that recurs only every few updates marks no steps. Example: logging.
     const std::size_t least = 2 * found.steps.size();
     if (least > 0) {
       FoundSteps updates = FromOptimizer(store, names, /*regular=*/false);

@@ -7,6 +7,7 @@
 
 #include "analysis/analyze.h"
 #include "analysis/attribution.h"
+#include "analysis/host_rules.h"
 #include "analysis/report.h"
 #include "base/interval_set.h"
 
@@ -22,6 +23,10 @@ struct FoundSteps {
   bool on_gpu = false;     ///< The steps are spans of the GPU's time, not of the host's.
   std::vector<HostStep> steps;
 };
+
+/// Returns whether the roles are of work that a loop does only now and then: evaluation,
+/// checkpoints, epoch edges, compilation, garbage collection, autotuning.
+bool IsOccasional(HostRoles roles);
 
 /// The steps that the options tell or name; else the annotated ones; else those told by what
 /// returns evenly: Optimizer.step, another annotation, kernels. Fails (kUsage) where the named

@@ -487,26 +487,21 @@ TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
                                                               : TimeNs(INT64_MIN);
 }
 
-/// Returns whether events of the process that start in the gap, other than what a loop does now and
-/// then, cover more than a little of it.
+/// Returns whether events of the process that start in the gap cover more than a small part of it.
+/// Ignores occasional work.
 bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, Interval gap) {
-  constexpr HostRole kRare[] = {HostRole::kEvaluation,        HostRole::kCheckpoint,
-                                HostRole::kEpochEdge,         HostRole::kCompilation,
-                                HostRole::kGarbageCollection, HostRole::kAutotuning};
   constexpr std::int64_t kHardlyAny = 20;  // One part in.
   const auto& events = store.host_events;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (process.valid() && store.threads.process[t] != process) continue;
     const TraceStore::RowRange range = HostEventsWithin(store, ThreadId(t), gap);
     IntervalSet covered;
-    TimeNs rare_until = gap.start;
+    TimeNs occasional_until = gap.start;
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const TimeNs end = store.HostEnd(HostEventId(row));
-      const HostRoles roles = names.Roles(events.name[row]);
-      if (std::any_of(std::begin(kRare), std::end(kRare),
-                      [&](HostRole role) { return roles.Has(role); }))
-        rare_until = std::max(rare_until, end);
-      if (events.start[row] < rare_until || events.kind[row] == HostEventKind::kGpuAnnotation)
+      if (IsOccasional(names.Roles(events.name[row])))
+        occasional_until = std::max(occasional_until, end);
+      if (events.start[row] < occasional_until || events.kind[row] == HostEventKind::kGpuAnnotation)
         continue;
       covered.AppendInOrder({events.start[row], std::min(end, gap.end)});
     }
@@ -515,14 +510,14 @@ bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, In
   return false;
 }
 
-/// Tells which steps the loop paused before.
+/// Sets StepRow::after_pause.
 void FindPauses(const TraceStore& store, NameFacts& names, const WorkEnds& ends,
                 StepAnalysis& out) {
   constexpr std::int64_t kUsualSteps = 3;
   if (out.hosts.size() < 2) return;
   std::vector<DurationNs> lengths;
   lengths.reserve(out.hosts.size());
-  // A host that runs ahead is done long before the GPU.
+  // A host that runs ahead finishes a step long before the GPU.
   for (std::size_t i = 0; i < out.hosts.size(); ++i)
     lengths.push_back(std::max(out.hosts[i].end, ends.of_step[i]) - out.hosts[i].start);
   const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);

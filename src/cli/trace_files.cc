@@ -151,11 +151,11 @@ bool AreOfOneProcess(const std::vector<std::string>& paths) {
 
 /// Adds files of one process whose names do not say so (trace_step12.json).
 void AddByContent(const std::vector<std::string>& paths, Recordings& recordings) {
-  constexpr std::size_t kMostFiles = 1024;
+  constexpr std::size_t kMaxFiles = 1024;
   std::map<std::string, std::vector<std::string>> by_pattern;
   for (const std::string& path : paths) by_pattern[PatternOf(path)].push_back(path);
   for (const auto& [pattern, alike] : by_pattern) {
-    if (alike.size() < 2 || alike.size() > kMostFiles) continue;
+    if (alike.size() < 2 || alike.size() > kMaxFiles) continue;
     std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::string>> by_process;
     for (const std::string& path : alike) {
       if (const auto process = PeekProcess(path)) by_process[*process].push_back(path);

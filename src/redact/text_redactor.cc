@@ -864,8 +864,8 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
 
 std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
   std::vector<bool> is_token(text.size());
-  // At each byte, not only behind the token before: "textat" is a token, and begins "texta"
-  // "textb".
+  // Looks at every byte, because tokens in a row are ambiguous: "textatextb" begins with the token
+  // "textat", too.
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::size_t size = std::min(longest_token_, text.size() - at);
     while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;

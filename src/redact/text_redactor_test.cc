@@ -286,8 +286,8 @@ TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {
   EXPECT_EQ(keep.Text("BluebirdQuokka"), "BluebirdNamea");
 }
 
-// Of more than 46 texts, "textat" is one token, and the begin of two others, "texta" and "textb",
-// in a row.
+// With more than 46 texts, "textat" is a token. The tokens "texta" and "textb" in a row begin with
+// the same letters.
 TEST_F(TextRedactorTest, TokensInARowAreTokens) {
   std::string all;
   for (char c = '!'; c <= '~'; ++c) all += c;

@@ -82,7 +82,7 @@ std::optional<MsInterval> CorrectedStep(const TraceStore& store, const Knowledge
   const std::optional<StepWindow> window = ChooseWindow(store, steps);
   if (!steps.step_time || !window) return std::nullopt;
   // The report then gives none.
-  if (steps.source == StepSource::kNone && window->events > kMostWindowEvents) return std::nullopt;
+  if (steps.source == StepSource::kNone && window->events > kMaxWindowEvents) return std::nullopt;
   const Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, calibration);
   if (!made.ok()) return std::nullopt;
   Job& job = *made.value().job;

@@ -197,7 +197,7 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   constexpr double kRounding = 1.01;
   const double holds = finding.share_pct.value_or(100) / 100 * step_ms;
   if (RemovesTasks(finding.remedy) && saves.mid > holds * kRounding)
-    finding.saves_note += "; more than it holds, as the host is done earlier, too";
+    finding.saves_note += "; more than it holds, because the host finishes earlier, too";
   return true;
 }
 
@@ -244,8 +244,8 @@ void CorrectMedian(const Baseline& baseline, Steps& steps) {
   steps.profiler_overhead_pct = 100 * (1 - kept);
 }
 
-/// Returns how many times a step runs forward and then backward, if each time with as many GPU
-/// tasks: micro-batches. Two networks in turn are not alike. 1: not told.
+/// Returns the number of micro-batches per step: how often it runs forward and then backward.
+/// Returns 1 if the forward passes differ in their number of GPU tasks (two networks in turn).
 std::int64_t PassesPerStep(const Job& job) {
   const auto& tasks = job.store().gpu_tasks;
   std::vector<std::int64_t> forward;  // By pass: its tasks.
@@ -266,7 +266,7 @@ std::int64_t PassesPerStep(const Job& job) {
                                                        : 1;
 }
 
-/// How many batches a step takes: several where gradients accumulate. 1: not told.
+/// Returns the number of batches per step: more than one if gradients accumulate. 1 if unknown.
 std::int64_t BatchesPerStep(const Job& job) {
   const TraceStore& store = job.store();
   const std::vector<Interval>& steps = job.steps().hosts;
@@ -320,7 +320,7 @@ Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const Ho
   engine.of_stretch = report.stretch.has_value();
   engine.events = window->events;
   engine.calibration = truth.from;
-  if (report.stretch && window->events > kMostWindowEvents) {
+  if (report.stretch && window->events > kMaxWindowEvents) {
     Abstain(fmt::format("the recording has no steps, and its {} events are too many to replay as "
                         "one",
                         window->events),

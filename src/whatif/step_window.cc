@@ -59,7 +59,7 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
   const auto take = [&](std::size_t row) {
     if (!usable[row]) return false;
     const std::int64_t events = window.events + EventsIn(store, rows[row]);
-    if (window.steps() > 1 && events > kMostWindowEvents) return false;
+    if (window.steps() > 1 && events > kMaxWindowEvents) return false;
     window.events = events;
     return true;
   };

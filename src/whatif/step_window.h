@@ -23,11 +23,11 @@ struct StepWindow {
 };
 
 /// Events of a window with three steps or more.
-inline constexpr std::int64_t kMostWindowEvents = 24'000;
+inline constexpr std::int64_t kMaxWindowEvents = 24'000;
 
 /// The step nearest the median and its neighbours, the one before first, as far as they are whole:
 /// at least two of them, so that they can follow each other, and more while they hold at most
-/// kMostWindowEvents. None: no step is whole.
+/// kMaxWindowEvents. None: no step is whole.
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps);
 
 /// The longest run of whole steps that follow each other without a pause, the first of several;

@@ -45,7 +45,7 @@ TEST(StepWindowTest, TakesAllStepsOfAShortTrace) {
 TEST(StepWindowTest, TakesAtLeastTwoOfLongSteps) {
   // A step is as long as the host of the one before: the middle one has the median length.
   const std::unique_ptr<TraceStore> store =
-      StepsOf({110'000, 100'000, 110'000, 90'000, 100'000}, kMostWindowEvents / 2);
+      StepsOf({110'000, 100'000, 110'000, 90'000, 100'000}, kMaxWindowEvents / 2);
   const std::optional<StepWindow> window = ChooseWindow(*store, StepsIn(*store));
   ASSERT_TRUE(window);
   EXPECT_EQ(window->first, 1u);

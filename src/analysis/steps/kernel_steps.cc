@@ -16,8 +16,8 @@ namespace {
 /// Of what looks like steps in every way, two are enough.
 constexpr std::size_t kMinCount = 3, kMinCountOfSure = 2;
 
-/// Kernel time as a weight: cut to a minute, so that sums over millions of damaged kernels, and ten
-/// times these, fit.
+/// Returns the kernel time as a weight. At most a minute, so that ten times the sum over millions
+/// of damaged kernels does not overflow.
 std::int64_t WeightOf(DurationNs duration) {
   constexpr std::int64_t kMinute = 60'000'000'000;
   return std::clamp<std::int64_t>(duration.ns(), 0, kMinute);
@@ -101,8 +101,8 @@ class Evidence {
     return false;
   }
 
-  /// Returns whether the unit holds an optimizer and what it updates for. The optimizer's own
-  /// kernels repeat, too.
+  /// Returns whether the unit holds optimizer kernels and at least a tenth of other work. The
+  /// optimizer's own kernels repeat, too.
   bool HoldsUpdate(const Unit& unit) {
     constexpr std::int64_t kPartOfUpdates = 10;
     const std::size_t last = unit.first + unit.period;
@@ -145,8 +145,8 @@ class Evidence {
     return *copies_;
   }
 
-  /// The task with which a step that begins at this kernel begins: where steps copy data from the
-  /// host, the first copy behind the kernel before, if it is launched with this one.
+  /// Returns the first task of a step whose first kernel is `kernel`: the copy of its batch, if it
+  /// runs after the previous kernel and was launched nearer to this one; else the kernel.
   GpuTaskId BeginOf(std::size_t kernel, bool copies_in) {
     const GpuTaskId task = sequence_.tasks[kernel];
     if (!copies_in) return task;
@@ -157,7 +157,8 @@ class Evidence {
     if (first == copies.end() || *first >= StartOf(kernel)) return task;
     const GpuTaskId copy = copy_tasks_[static_cast<std::size_t>(first - copies.begin())];
     if (kernel == 0) return copy;
-    // One that is launched with the kernels before ends the step before: a scalar of its update.
+    // A copy launched with the previous kernels belongs to the previous step. Example: a scalar of
+    // its update.
     const HostEventId launches[] = {LaunchOf(kernel - 1), store_.gpu_tasks.launch[copy.index()],
                                     LaunchOf(kernel)};
     if (!std::all_of(std::begin(launches), std::end(launches),
@@ -326,8 +327,8 @@ bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence
          (evidence.HoldsOptimizer(unit) || evidence.HoldsRepetition(unit));
 }
 
-/// Returns whether most occurrences have the next one right behind them. Two networks that are
-/// trained in turn may end alike, with other work between.
+/// Returns whether most occurrences directly follow each other. If two networks are trained in turn
+/// and end with the same kernels, other work lies between.
 bool FollowEachOther(const Unit& unit) {
   const std::vector<Occurrence>& found = unit.occurrences;
   std::size_t followed = 0;
@@ -385,12 +386,12 @@ bool IsLayer(const Unit& unit, Evidence& evidence) {
   if (LooksLikeAStep(unit, evidence)) return false;
   const auto [before, after] = evidence.SidesOf(unit);
   if (before.foreign && after.foreign) return true;
-  // One side alone: a pass without a head, or cut by the recording. But a loop may have a warm-up
-  // and a comparison of its results around it: other kernels than a model's, or more of them.
-  constexpr std::int64_t kMostUnits = 3;
+  // One side is enough for a pass without a head, or one that the recording cuts. But a loop may
+  // have a warm-up before it and a check after it. These run no model kernels, or many.
+  constexpr std::int64_t kMaxUnits = 3;
   const DurationNs of_unit(unit.covered / static_cast<std::int64_t>(unit.occurrences.size()));
   const auto is_once = [&](const Evidence::Side& side) {
-    return side.of_model && side.time.ns() <= kMostUnits * of_unit.ns();
+    return side.of_model && side.time.ns() <= kMaxUnits * of_unit.ns();
   };
   return is_once(before) || is_once(after);
 }

@@ -62,8 +62,8 @@ struct BandwidthSample {
   double gigabytes_per_second;
 };
 
-/// Whether it is from 2001 on, in time since 1970. No clock that counts from the start of a machine
-/// or a recording comes so far.
+/// Returns whether the time, counted from 1970, is in 2001 or later. Clocks that start with the
+/// machine or the recording never get that far.
 bool IsUnixTime(TimeNs time);
 
 /// The stamps of a file, which show whether 0 is a time on its clock.

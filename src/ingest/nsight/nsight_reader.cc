@@ -785,8 +785,7 @@ class DatabaseReading {
     }
   }
 
-  /// What a diagnostic is about, and how many records it counts: lost records of the GPU, samples
-  /// of the CPU, which are not read, or something else.
+  /// Returns what a diagnostic reports, and the number of records that it states, or 1.
   static std::pair<ImportIssue, std::int64_t> MeaningOf(std::string_view diagnostic) {
     const std::string text = LowerCase(diagnostic);
     const auto has = [&](std::initializer_list<std::string_view> words) {
@@ -802,7 +801,9 @@ class DatabaseReading {
       return {ImportIssue::kCollectionProblem, 1};
     std::int64_t count = 0;
     std::from_chars(text.data() + digit, text.data() + text.size(), count);
-    return {ImportIssue::kDroppedRecords, std::max<std::int64_t>(count, 1)};
+    // Sums over many diagnostics must not overflow.
+    constexpr std::int64_t kMaxCount = 1'000'000'000;
+    return {ImportIssue::kDroppedRecords, std::clamp<std::int64_t>(count, 1, kMaxCount)};
   }
 
   /// Ranges without an end go on to the end of the trace.
