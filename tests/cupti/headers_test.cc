@@ -245,10 +245,12 @@ TEST(CuptiHeaders, NoisyCallsAreTheCallsThatTheirCommentsName) {
   const std::uint32_t runtime[] = {
       CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
       CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
+      CUPTI_RUNTIME_TRACE_CBID_cudaGetErrorString_v3020,
       CUPTI_RUNTIME_TRACE_CBID_cudaFuncGetAttributes_v3020,
       CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
       CUPTI_RUNTIME_TRACE_CBID_cudaPointerGetAttributes_v4000,
       CUPTI_RUNTIME_TRACE_CBID_cudaDeviceGetAttribute_v5000,
+      CUPTI_RUNTIME_TRACE_CBID_cudaGetErrorName_v6050,
       CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000,
       CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_ptsz_v10000,
       CUPTI_RUNTIME_TRACE_CBID_cudaStreamGetCaptureInfo_v10010,
@@ -284,6 +286,8 @@ TEST(CuptiHeaders, NoisyCallsAreTheCallsThatTheirCommentsName) {
                                   CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo_v2_ptsz,
                                   CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2,
                                   CUPTI_DRIVER_TRACE_CBID_cuKernelGetAttribute,
+                                  CUPTI_DRIVER_TRACE_CBID_cuFuncGetName,
+                                  CUPTI_DRIVER_TRACE_CBID_cuKernelGetName,
                                   CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo_v3,
                                   CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo_v3_ptsz};
   EXPECT_TRUE(std::equal(std::begin(driver), std::end(driver), std::begin(ours::kNoisyDriverCalls),

@@ -14,10 +14,12 @@ namespace headroom::cupti {
 inline constexpr std::uint32_t kNoisyRuntimeCalls[] = {
     10,   // cudaGetLastError
     11,   // cudaPeekAtLastError
+    12,   // cudaGetErrorString
     15,   // cudaFuncGetAttributes
     17,   // cudaGetDevice
     151,  // cudaPointerGetAttributes
     200,  // cudaDeviceGetAttribute
+    209,  // cudaGetErrorName
     317,  // cudaStreamIsCapturing
     318,  // cudaStreamIsCapturing_ptsz
     324,  // cudaStreamGetCaptureInfo
@@ -54,6 +56,8 @@ inline constexpr std::uint32_t kNoisyDriverCalls[] = {
     630,  // cuStreamGetCaptureInfo_v2_ptsz
     677,  // cuGetProcAddress_v2
     686,  // cuKernelGetAttribute
+    718,  // cuFuncGetName
+    719,  // cuKernelGetName
     729,  // cuStreamGetCaptureInfo_v3
     730,  // cuStreamGetCaptureInfo_v3_ptsz
 };
