@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "analysis/feeders.h"
+#include "base/interval_set.h"
 #include "store/natural_sort.h"
 #include "store/trace_formats.h"
 
@@ -26,7 +27,37 @@ Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCost
       if (autograd_threads_[t] == autograd) AttributeThread(ThreadId(t), names, costs);
     }
   }
+  AttributeBareCalls();
   if (store_.replay_thread().valid()) CompleteReplayed();
+}
+
+void Attribution::AttributeBareCalls() {
+  const auto& events = store_.host_events;
+  std::vector<bool> bare(store_.threads.rows(), true);
+  std::map<ProcessId, std::vector<Interval>> ranges;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventKind kind = events.kind[row];
+    if (kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation &&
+        kind != HostEventKind::kPythonFrame)
+      continue;
+    bare[events.thread[row].index()] = false;
+    if (kind == HostEventKind::kAnnotation && contexts_[row].phase == Phase::kBackward)
+      ranges[ProcessOf(events.thread[row])].push_back(
+          {events.start[row], store_.HostEnd(HostEventId(row))});
+  }
+  std::map<ProcessId, IntervalSet> backward;
+  for (auto& [process, of_process] : ranges)
+    backward[process] = IntervalSet::UnionOf(std::move(of_process));
+  for (std::size_t t = 0; t < store_.threads.rows(); ++t) {
+    const auto found = backward.find(ProcessOf(ThreadId(t)));
+    if (!bare[t] || found == backward.end()) continue;
+    const TraceStore::RowRange calls = store_.HostEventsOf(ThreadId(t));
+    for (std::uint32_t row = calls.first; row < calls.last; ++row) {
+      const TimeNs start = events.start[row];
+      const DurationNs inside = found->second.MeasureWithin({start, start + DurationNs(1)});
+      if (inside.ns() > 0) contexts_[row].phase = Phase::kBackward;
+    }
+  }
 }
 
 void Attribution::CompleteReplayed() {

@@ -74,6 +74,9 @@ class Attribution {
   void EnterOperator(HostEventId op, NameFacts& names, OperatorCosts& costs,
                      HostContext& context) const;
   void AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs);
+  /// Gives calls of threads that record nothing else the phase of a backward range of their process
+  /// around them: where operators are not recorded, the autograd engine's threads have calls alone.
+  void AttributeBareCalls();
   /// Fills in what a capture does not tell and the launch of its replay does.
   void CompleteReplayed();
   bool IsBackwardNode(std::size_t row, NameFacts& names) const;

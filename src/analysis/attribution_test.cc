@@ -37,6 +37,22 @@ TEST(Attribution, OperatorsOfGradientsAreBackwardOnAThreadOfBoth) {
   EXPECT_EQ(Answer(trace, "forward again").context.phase, Phase::kForward);
 }
 
+TEST(Attribution, BareCallsOfOtherThreadsAreBackwardDuringABackwardRange) {
+  StoreBuilder b;
+  b.Annotation("FORWARD", kMain, 0, 100);
+  b.Annotation("BACKWARD", kMain, 100, 100);
+  b.Call("cudaLaunchKernel", kAutograd, 50, 1, 1);
+  b.Kernel("copied ahead", kStream, 60, 1, 1);
+  b.Call("cudaLaunchKernel", kAutograd, 150, 1, 2);
+  b.Kernel("gradient", kStream, 160, 1, 2);
+  b.Call("cudaLaunchKernel", kAutograd, 200, 1, 3);
+  b.Kernel("behind", kStream, 210, 1, 3);
+  const TestTrace trace(b);
+  EXPECT_EQ(Answer(trace, "copied ahead").context.phase, Phase::kOther);
+  EXPECT_EQ(Answer(trace, "gradient").context.phase, Phase::kBackward);
+  EXPECT_EQ(Answer(trace, "behind").context.phase, Phase::kOther);
+}
+
 TEST(Attribution, PhaseIsThatOfTheInnermostRangeThatHasOne) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 1000);
