@@ -17,21 +17,24 @@ class StepScale {
   ///
   /// @param told_ns, replayed_ns  the unchanged step as given and as replayed, greater than 0
   static StepScale OfMany(double told_ns, double replayed_ns) {
-    return StepScale(told_ns / replayed_ns, 0);
+    return StepScale(told_ns, replayed_ns, 0);
   }
   /// For a single step: what comes before its first call stays, whatever changes.
   static StepScale OfOne(double told_ns, double replayed_ns) {
-    return StepScale(std::min(1.0, told_ns / replayed_ns), std::max(0.0, told_ns - replayed_ns));
+    return StepScale(std::min(told_ns, replayed_ns), replayed_ns,
+                     std::max(0.0, told_ns - replayed_ns));
   }
 
-  double Ns(double replayed_ns) const { return factor_ * replayed_ns + offset_ns_; }
+  /// Returns the time as given, to the last digit, if the step is the unchanged one.
+  double Ns(double replayed_ns) const { return told_ * (replayed_ns / replayed_) + offset_ns_; }
   double Ms(double replayed_ns) const { return Ns(replayed_ns) / 1e6; }
-  double factor() const { return factor_; }
+  double factor() const { return told_ / replayed_; }
 
  private:
-  StepScale(double factor, double offset_ns) : factor_(factor), offset_ns_(offset_ns) {}
+  StepScale(double told, double replayed, double offset_ns)
+      : told_(told), replayed_(replayed), offset_ns_(offset_ns) {}
 
-  double factor_ = 1;
+  double told_ = 1, replayed_ = 1;  ///< The factor is their ratio.
   double offset_ns_ = 0;
 };
 

@@ -125,7 +125,6 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
   const Calibration& calibration = chosen.value().calibration;
   Result<Chosen> steps = ChooseSteps(store, knowledge, options);
   if (!steps.ok()) return steps.status();
-  const std::optional<DurationNs> step_time = steps.value().Timed().step_time;
   CalibratedJob made;
   made.note = std::move(steps.value().note);
   if (steps.value().window) {
@@ -138,7 +137,7 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
     Result<std::unique_ptr<Job>> job = Job::Make(store, knowledge, options, calibration);
     if (!job.ok()) return job.status();
     made.job = std::move(job).value();
-    if (step_time) made.job->SetStepTime(*step_time);
+    made.job->SetStepTime(steps.value().Timed());
   }
   made.forecasts = std::move(steps.value().forecasts);
   const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
@@ -160,7 +159,7 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
   }
   const std::optional<MsInterval> corrected =
       CorrectedStep(store, knowledge, steps.value().Timed(), calibration, measured_step_ms);
-  if (corrected) made.job->SetStepTime(*step_time, corrected);
+  if (corrected) made.job->SetStepTime(steps.value().Timed(), corrected);
   return made;
 }
 

@@ -66,39 +66,13 @@ double TransfersOf(const Plan& plan) {
   return ms / plan.shape->steps;
 }
 
-/// Standard error of the mean of whole steps, as a share of it, from their mean distance to the
-/// median: one slow step says little of the others. Without the first, which began in the middle of
-/// what came before; of fewer than two others, nothing is known.
-double SpreadOf(const Steps& steps) {
-  std::vector<double> walls;
-  for (std::size_t row = 1; row < steps.list.size(); ++row) {
-    if (steps.list[row].Counts()) walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
-  }
-  if (walls.size() < 2) return 0;
-  const auto middle = walls.begin() + static_cast<std::ptrdiff_t>(walls.size() / 2);
-  std::nth_element(walls.begin(), middle, walls.end());
-  const double median = *middle;
-  double distance = 0, sum = 0;
-  for (const double wall : walls) {
-    distance += std::abs(wall - median);
-    sum += wall;
-  }
-  // Of a normal distribution, the standard deviation is 1.25 times the mean distance.
-  constexpr double kOfNormal = 1.25;
-  const auto count = static_cast<double>(walls.size());
-  // As a share of the mean step: a loader that delivers in bursts has a far smaller median.
-  return sum > 0 ? kOfNormal * distance / sum / std::sqrt(count) : 0;
-}
-
 /// A gain below this is none.
 constexpr double kNothing = 0.05;
 
 }  // namespace
 
 Forecaster::Forecaster(const Job& job)
-    : job_(job),
-      memory_(job),
-      uncertainty_{.host = job.host_error(), .steps = SpreadOf(job.steps().steps)} {
+    : job_(job), memory_(job), uncertainty_{.host = job.host_error(), .steps = job.step_error()} {
   baseline_.traced_step_ms = job.step_time().value_or(job.graph().recorded_step).ms();
   if (const std::optional<DurationNs> p50 = job.steps().steps.p50)
     baseline_.marked_step_ms = p50->ms();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/gpu_model.h"
+#include "analysis/steps/step_time.h"
 #include "graph/build_graph.h"
 #include "whatif/measured_step.h"
 
@@ -15,6 +16,10 @@ namespace {
 /// Steps paced by the host differ by so much from run to run (measured: 5 to 13 % on one H200
 /// machine).
 constexpr double kMeasuredError = 0.12;
+
+/// How much of the correction of the host's speed (its logarithm) may be wrong: nothing tells a
+/// slow moment from a slow machine.
+constexpr double kHostSpeedError = 0.6;
 
 /// Of a plan's work and calls, in nanoseconds.
 double HostTime(const Plan& plan) {
@@ -44,6 +49,7 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge&
   Result<StepAnalysis> steps = AnalyzeSteps(store, job->names_, options);
   if (!steps.ok()) return steps.status();
   job->steps_ = std::move(steps).value();
+  job->step_error_ = StepTimeError(job->steps_.steps);
   Result<Graph> graph = BuildGraph(store, job->names_, job->steps_);
   if (!graph.ok()) return graph.status();
   job->graph_ = std::move(graph).value();
@@ -66,19 +72,24 @@ void Job::Correct() {
   const double recording_error = MachineOf(store_) == calibration_.machine
                                      ? 0
                                      : calibration_.recording_error * removed / (1 - removed);
-  constexpr double kMostError = 0.9;
-  host_error_ = std::min(kMostError, std::hypot(host_error_, recording_error));
   const std::vector<bool> not_dispatch = NotDispatch(store_, names_);
+  const double unscaled = HostTime(corrected_);
   ScaleHostTime(graph_, store_, not_dispatch,
                 FindHostSpeed(store_, graph_, not_dispatch, calibration_), corrected_);
+  const double speed_error = kHostSpeedError * std::abs(std::log(HostTime(corrected_) / unscaled));
+  constexpr double kMostError = 0.9;
+  host_error_ =
+      std::min(kMostError, std::hypot(std::hypot(host_error_, recording_error), speed_error));
 }
 
-void Job::SetStepTime(DurationNs recorded, std::optional<MsInterval> corrected) {
-  step_time_ = recorded;
+void Job::SetStepTime(const Steps& steps, std::optional<MsInterval> corrected) {
+  if (!steps.step_time) return;
+  step_time_ = steps.step_time;
+  step_error_ = StepTimeError(steps);
   corrected_step_ms_ = corrected;
   Replayer replayer;
   double replayed = replayer.Run(corrected_).step_ns;
-  double told = corrected ? corrected->mid * 1e6 : static_cast<double>(recorded.ns());
+  double told = corrected ? corrected->mid * 1e6 : static_cast<double>(step_time_->ns());
   // A host that was recorded faster than it usually is does not make the job slower.
   if (!corrected) replayed = std::max(replayed, replayer.Run(recorded_).step_ns);
   if (replayed <= 0 || told <= 0) return;

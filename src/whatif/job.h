@@ -48,14 +48,16 @@ class Job {
   /// Half-width, as a share, of what all corrected host time may be wrong by.
   double host_error() const { return host_error_; }
 
-  /// Sets the step time that answers give, which may be of more steps than this job has. Without
-  /// it, a step takes as long as its replay.
+  /// Sets the step time that answers give, if `steps` have one: they may be more than this job has.
+  /// Without it, a step takes as long as its replay.
   ///
   /// @param corrected  without the profiler; none: by this job's replay
-  void SetStepTime(DurationNs recorded, std::optional<MsInterval> corrected = {});
+  void SetStepTime(const Steps& steps, std::optional<MsInterval> corrected = {});
   std::optional<DurationNs> step_time() const { return step_time_; }
   const std::optional<MsInterval>& corrected_step_ms() const { return corrected_step_ms_; }
   const StepScale& step_scale() const { return step_scale_; }
+  /// Standard error of the step time, as a share of it.
+  double step_error() const { return step_error_; }
 
   /// Takes the host to the speed for which the job takes this step without its profiler; false
   /// where the GPU paces the step, so that it tells nothing. Fails as FitToMeasuredStep() does.
@@ -103,6 +105,7 @@ class Job {
   std::optional<DurationNs> step_time_;
   std::optional<MsInterval> corrected_step_ms_;
   StepScale step_scale_;
+  double step_error_ = 0;
   std::vector<TaskIndex> launch_of_;
   std::vector<std::int64_t> launched_by_;
   std::optional<DeviceSpec> device_;  ///< With the calibration's shares.

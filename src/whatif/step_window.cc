@@ -42,11 +42,10 @@ std::vector<bool> UsableSteps(const Steps& steps) {
   return usable;
 }
 
-}  // namespace
-
-std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
+/// Returns the usable step nearest the median and its neighbours, as ChooseWindow() describes.
+std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
+                                   const std::vector<bool>& usable) {
   const std::vector<StepRow>& rows = steps.list;
-  const std::vector<bool> usable = UsableSteps(steps);
   std::optional<std::size_t> at;
   const auto from_median = [&](std::size_t row) {
     return std::abs((rows[row].wall - *steps.p50).ns());
@@ -73,6 +72,20 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
     if (after) ++window.last;
   }
   return window;
+}
+
+}  // namespace
+
+std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
+  std::vector<bool> usable = UsableSteps(steps);
+  if (!usable.empty() && usable.front()) {
+    // The step time is without the first step: it began in the middle of what came before.
+    usable.front() = false;
+    const std::optional<StepWindow> later = WindowOf(store, steps, usable);
+    if (later && later->steps() > 1) return later;
+    usable.front() = true;
+  }
+  return WindowOf(store, steps, usable);
 }
 
 std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
@@ -109,7 +122,7 @@ Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowle
   Result<std::unique_ptr<Job>> job = Job::Make(*made.slice, knowledge, options, calibration);
   if (!job.ok()) return job.status();
   made.job = std::move(job).value();
-  if (steps.step_time) made.job->SetStepTime(*steps.step_time);
+  made.job->SetStepTime(steps);
   return made;
 }
 

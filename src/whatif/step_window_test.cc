@@ -32,14 +32,22 @@ Steps StepsIn(const TraceStore& store) {
   return std::move(steps).value().steps;
 }
 
-TEST(StepWindowTest, TakesAllStepsOfAShortTrace) {
+TEST(StepWindowTest, TakesAllStepsOfAShortTraceButTheFirst) {
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 120, 100});
   const std::optional<StepWindow> window = ChooseWindow(*store, StepsIn(*store));
   ASSERT_TRUE(window);
-  EXPECT_EQ(window->first, 0u);
+  EXPECT_EQ(window->first, 1u);
   EXPECT_EQ(window->last, 3u);
   // A step, an operator, a call and a kernel each.
-  EXPECT_EQ(window->events, 16);
+  EXPECT_EQ(window->events, 12);
+}
+
+TEST(StepWindowTest, TakesTheFirstStepIfNoTwoOthersFollowEachOther) {
+  const std::unique_ptr<TraceStore> store = StepsOf({100, 100});
+  const std::optional<StepWindow> window = ChooseWindow(*store, StepsIn(*store));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->first, 0u);
+  EXPECT_EQ(window->last, 1u);
 }
 
 TEST(StepWindowTest, TakesAtLeastTwoOfLongSteps) {
@@ -70,7 +78,7 @@ TEST(StepWindowTest, LeavesOutAStepWhoseHostWorksOn) {
   const Steps steps = StepsIn(*store);
   const std::optional<StepWindow> window = ChooseWindow(*store, steps);
   ASSERT_TRUE(window);
-  EXPECT_EQ(window->first, 0u);
+  EXPECT_EQ(window->first, 1u);
   EXPECT_EQ(window->last, 4u);
   EXPECT_EQ(LongestWholeRun(steps)->last, 4u);
 }

@@ -1,6 +1,7 @@
 #include "analysis/steps/step_time.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace headroom {
@@ -39,6 +40,28 @@ std::optional<StepTime> StepTimeOf(const Steps& steps) {
   }
   time.mean = DurationNs((sum.ns() + time.steps / 2) / time.steps);
   return time;
+}
+
+double StepTimeError(const Steps& steps) {
+  const std::vector<bool> usual = UsualSteps(steps);
+  std::vector<double> walls;
+  for (std::size_t row = 1; row < usual.size(); ++row) {
+    if (usual[row]) walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
+  }
+  if (walls.size() < 2) return 0;
+  const auto middle = walls.begin() + static_cast<std::ptrdiff_t>(walls.size() / 2);
+  std::nth_element(walls.begin(), middle, walls.end());
+  const double median = *middle;
+  double distance = 0, sum = 0;
+  for (const double wall : walls) {
+    distance += std::abs(wall - median);
+    sum += wall;
+  }
+  // Of a normal distribution, the standard deviation is 1.25 times the mean distance.
+  constexpr double kOfNormal = 1.25;
+  const auto count = static_cast<double>(walls.size());
+  // As a share of the mean step: a loader that delivers in bursts has a far smaller median.
+  return sum > 0 ? kOfNormal * distance / sum / std::sqrt(count) : 0;
 }
 
 }  // namespace headroom

@@ -28,4 +28,9 @@ struct StepTime {
 /// deliver in bursts: most steps may wait for nothing while the job waits for half of its time.
 std::optional<StepTime> StepTimeOf(const Steps& steps);
 
+/// Returns the standard error of the step time, as a share of it, from the mean distance of its
+/// steps to their median: one slow step says little of the others. Without the first step; of fewer
+/// than two others nothing is known, and the error is 0.
+double StepTimeError(const Steps& steps);
+
 }  // namespace headroom
