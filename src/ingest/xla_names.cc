@@ -146,6 +146,10 @@ HostEventKind HostKindOf(std::string_view name) {
   return IsOfTheRuntime(name) ? HostEventKind::kOther : HostEventKind::kAnnotation;
 }
 
+bool IsNamedByKernel(HostEventKind kind, std::int64_t correlation, std::int64_t step) {
+  return kind == HostEventKind::kAnnotation && correlation != kUnknown && step == kUnknown;
+}
+
 bool IsEndOfThunk(std::string_view name, std::string_view thread) {
   return name.starts_with("end: ") && thread.starts_with("tf_XLA");
 }

@@ -70,6 +70,13 @@ TEST(XlaNames, WhatHostEventsAre) {
   EXPECT_EQ(GpuKindOf("loop_add_fusion"), GpuTaskKind::kKernel);
 }
 
+TEST(XlaNames, CallsMayBearTheNameOfTheirKernel) {
+  EXPECT_TRUE(IsNamedByKernel(HostKindOf("loop_add_fusion"), 7, kUnknown));
+  EXPECT_FALSE(IsNamedByKernel(HostKindOf("loop_add_fusion"), kUnknown, kUnknown)) << "a range";
+  EXPECT_FALSE(IsNamedByKernel(HostKindOf("train"), 7, 3)) << "a step";
+  EXPECT_FALSE(IsNamedByKernel(HostKindOf("PjRtExecute"), 7, kUnknown)) << "of the runtime";
+}
+
 TEST(XlaNames, DetailsOfKernels) {
   const KernelDetails nvidia = ParseKernelDetails(
       "regs:32 static_shared:1024 dynamic_shared:16 grid:64,2,1 block:256,1,1 occ_pct:49.6");

@@ -256,11 +256,12 @@ class Joiner {
     return fit.joined * 100 >= most * kAgreeingPct ? fit : Fit();
   }
 
-  /// By the order alone. Products must be where operators compute some.
+  /// By the order alone. Products must be where operators compute some: each operator launches one,
+  /// and maybe others around it (a library that reorders what it reads).
   Fit FitByOrder(const Replay& replay, const Capture& capture) {
     if (replay.work.size() != capture.work.size()) return {};
     const Source& source = sources_[capture.trace];
-    std::size_t products = 0, agreeing = 0;
+    std::map<HostEventId, bool> agrees;  // By operator that computes products.
     for (std::size_t i = 0; i < replay.work.size(); ++i) {
       if (replay.work[i].kind != capture.work[i].kind) return {};
       const HostEventId op = OperatorOf(*source.store, capture.launches[i]);
@@ -268,11 +269,12 @@ class Joiner {
       const WorkFamily family =
           FamilyOfOperator(source.store->Text(source.store->host_events.name[op.index()]));
       if (family != WorkFamily::kMatmul && family != WorkFamily::kConvolution) continue;
-      ++products;
-      if (names_.Kernel(store_.gpu_tasks.name[replay.tasks[i].index()]).family == family)
-        ++agreeing;
+      const StringId kernel = store_.gpu_tasks.name[replay.tasks[i].index()];
+      agrees[op] = agrees[op] || names_.Kernel(kernel).family == family;
     }
-    if (agreeing * 2 < products) return {};
+    const std::ptrdiff_t agreeing =
+        std::count_if(agrees.begin(), agrees.end(), [](const auto& op) { return op.second; });
+    if (agreeing * 2 < std::ssize(agrees)) return {};
     Fit fit{.capture = &capture, .launch_of = {}, .joined = replay.work.size()};
     for (std::uint32_t i = 0; i < replay.work.size(); ++i) fit.launch_of.push_back(i);
     return fit;

@@ -182,6 +182,20 @@ TEST(CaptureJoin, ByOrderAloneAProductMustBeAProduct) {
   EXPECT_EQ(JoinCaptures(*store, TestKnowledge()).joined_launches, 0);
 }
 
+TEST(CaptureJoin, AProductMayLaunchOthersAroundIt) {
+  StoreBuilder b;
+  b.Call("cudaStreamBeginCapture", kMain, 0, 1);
+  b.Op(kProduct, kMain, 2, 16);
+  for (const std::int64_t at : {3, 6, 9}) b.Call("cudaLaunchKernel", kMain, at, 1, 100 + at);
+  b.Call("cudaStreamEndCapture", kMain, 20, 1);
+  b.Call("cudaGraphLaunch", kMain, 100, 10, 1);
+  b.Kernel(kAdd, kStream, 112, 10, 1);
+  b.Kernel(kGemm, kStream, 122, 30, 1);
+  b.Kernel(kAdd, kStream, 152, 10, 1);
+  const auto store = b.Build();
+  EXPECT_EQ(JoinCaptures(*store, TestKnowledge()).joined_tasks, 3);
+}
+
 TEST(CaptureJoin, WhereCapturesOfOtherShapesFitShapesAreUnknown) {
   StoreBuilder b, small, large;
   b.Annotation("execute_context_0(0)_generation_12(12)", kMain, 90, 90);

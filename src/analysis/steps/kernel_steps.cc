@@ -458,7 +458,8 @@ Unit JoinUnits(const Unit& unit, std::size_t pass) {
 }
 
 /// Where in the unit a step begins: behind the optimizer, else at a copy from the host, else where
-/// the repetition begins if something else ran before, else behind the longest gap.
+/// the replay of a graph begins, else where the repetition begins if something else ran before,
+/// else behind the longest gap.
 std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   const std::size_t period = unit.period;
   // The longest stretch without an optimizer's kernel.
@@ -475,7 +476,7 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   }
   if (optimizer) return best;
 
-  std::vector<std::size_t> copied(period);
+  std::vector<std::size_t> copied(period), replayed(period);
   std::vector<std::vector<DurationNs>> gaps(period);
   const std::vector<TimeNs>& copies = evidence.CopiesIntoDevice();
   std::size_t exact = 0;
@@ -486,6 +487,8 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
       if (found.first + i == 0) continue;
       const std::size_t kernel = found.first + i;
       gaps[i].push_back(evidence.GapBefore(kernel));
+      if (evidence.IsGraph(kernel) && evidence.LaunchOf(kernel) != evidence.LaunchOf(kernel - 1))
+        ++replayed[i];
       const auto copy =
           std::lower_bound(copies.begin(), copies.end(), evidence.StartOf(kernel - 1));
       if (copy != copies.end() && *copy < evidence.StartOf(kernel)) ++copied[i];
@@ -493,6 +496,11 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   }
   const auto most = std::max_element(copied.begin(), copied.end());
   if (*most * 5 >= exact * 4 && *most > 0) return static_cast<std::size_t>(most - copied.begin());
+  // Each replays one graph.
+  const auto is_begin = [](std::size_t count) { return count > 0; };
+  const auto begin = std::ranges::find_if(replayed, is_begin);
+  if (std::ranges::count_if(replayed, is_begin) == 1 && *begin * 5 >= exact * 4)
+    return static_cast<std::size_t>(begin - replayed.begin());
   if (unit.occurrences.front().first > 0 && evidence.SidesOf(unit).first.foreign) return 0;
   std::size_t widest = 0;
   DurationNs gap(INT64_MIN);

@@ -208,6 +208,20 @@ TEST(KernelSteps, MayBeGraphsThatAreRecordedAsOneTask) {
   EXPECT_TRUE(FindKernelSteps(*of_kernels.store, of_kernels.names).spans.empty());
 }
 
+TEST(KernelSteps, BeginWhereTheReplayOfAGraphBegins) {
+  // The longest gap between kernels is inside: a copy fills it.
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) {
+    b.Call("cudaGraphLaunch", kMain, i * 100, 5, i);
+    b.Kernel("a", kStream, i * 100 + 10, 30, i);
+    b.Kernel("b", kStream, i * 100 + 41, 30, i);
+    b.Copy(CopyKind::kDeviceToDevice, kStream, i * 100 + 72, 18, i);
+    b.Kernel("c", kStream, i * 100 + 92, 16, i);
+  }
+  TestTrace trace(b);
+  EXPECT_EQ(FindKernelSteps(*trace.store, trace.names).spans.size(), 6u);
+}
+
 TEST(KernelSteps, AreNotTheLayersOfTwoPasses) {
   // Most of the time, with other work around each time: no steps of a layer each, but of a pass.
   const std::vector<std::string> pass = Join(Layers(8), {"loss", "grad1", "grad2", kFusedAdam});

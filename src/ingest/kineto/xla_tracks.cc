@@ -119,14 +119,17 @@ void TellHostEvent(std::size_t row, TraceStore& store) {
       kind = HostEventKind::kOperator;
     if (is_tensorflow) host.name.MutablePending(row) = store.strings.Intern(std::string(full_name));
   }
-  std::string_view category = xla::CategoryOf(kind, name);
+  std::int64_t step = kUnknown;
   if (args.valid()) {
-    host.correlation.MutablePending(row) = NumberInText(ArgOf(store, args, "correlation_id"));
-    const std::int64_t step = NumberInText(ArgOf(store, args, "step_num"));
-    if (kind == HostEventKind::kAnnotation && step != kUnknown) {
-      host.name.MutablePending(row) = store.strings.Intern(fmt::format("step#{}", step));
-      category = xla::kStepCategory;
-    }
+    const std::int64_t correlation = NumberInText(ArgOf(store, args, "correlation_id"));
+    host.correlation.MutablePending(row) = correlation;
+    step = NumberInText(ArgOf(store, args, "step_num"));
+    if (xla::IsNamedByKernel(kind, correlation, step)) kind = HostEventKind::kDriverCall;
+  }
+  std::string_view category = xla::CategoryOf(kind, name);
+  if (kind == HostEventKind::kAnnotation && step != kUnknown) {
+    host.name.MutablePending(row) = store.strings.Intern(fmt::format("step#{}", step));
+    category = xla::kStepCategory;
   }
   host.kind.MutablePending(row) = kind;
   host.category.MutablePending(row) = store.strings.Intern(category);

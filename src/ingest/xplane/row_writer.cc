@@ -476,6 +476,10 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
     args = arguments_.Text(store_.strings);
     name = store_.strings.Intern(fmt::format("step#{}", stats_.step));
     category = store_.strings.Intern(xla::kStepCategory);
+  } else if (xla::IsNamedByKernel(kind, stats_.correlation, stats_.step)) {
+    kind = HostEventKind::kDriverCall;
+    category = store_.strings.Intern(xla::CategoryOf(kind, {}));
+    args = arguments_.Text(store_.strings);
   } else if (xla::IsEndOfThunk(store_.Text(name), line.name)) {
     kind = HostEventKind::kOther;
     category = store_.strings.Intern(xla::CategoryOf(kind, {}));
