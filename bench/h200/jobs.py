@@ -35,7 +35,7 @@ def wait():
         torch.cuda.synchronize()
 
 
-def vit(batch):
+def vit():
     import timm  # type: ignore[import]
 
     m = timm.create_model("vit_small_patch16_224", num_classes=1000)
@@ -46,7 +46,7 @@ def vit(batch):
     )
 
 
-def convnext(batch):
+def convnext():
     import torchvision
 
     m = torchvision.models.convnext_tiny(weights=None)
@@ -57,7 +57,7 @@ def convnext(batch):
     )
 
 
-def mobilenet(batch):
+def mobilenet():
     import torchvision
 
     m = torchvision.models.mobilenet_v3_large(weights=None)
@@ -68,7 +68,7 @@ def mobilenet(batch):
     )
 
 
-def llama(batch, attention="eager"):
+def llama(attention="eager"):
     from transformers import LlamaConfig, LlamaForCausalLM  # type: ignore[import]
 
     c = LlamaConfig(
@@ -89,7 +89,7 @@ def llama(batch, attention="eager"):
     )
 
 
-def t5(batch, attention="eager"):
+def t5(attention="eager"):
     from transformers import T5Config, T5ForConditionalGeneration
 
     m = T5ForConditionalGeneration(T5Config(decoder_start_token_id=0, use_cache=False))
@@ -169,11 +169,11 @@ class UNet(nn.Module):
         return s.last(x)
 
 
-def unet(batch):
+def unet():
     return UNet(), lambda b: (torch.randn(b, 3, 64, 64), torch.rand(b, 1)), lambda m, x, y: F.mse_loss(m(x, y), x)
 
 
-def mlp(batch):
+def mlp():
     m = nn.Sequential(
         *[x for _ in range(12) for x in (nn.Linear(512, 512), nn.LayerNorm(512), nn.GELU())], nn.Linear(512, 10)
     )
@@ -196,7 +196,7 @@ class Recommender(nn.Module):
         return s.t(torch.cat([d, z], 1)).squeeze(1)
 
 
-def dlrm(batch):
+def dlrm():
     return (
         Recommender(),
         lambda b: (torch.randn(b, 13), torch.randint(0, 200000, (b, 16, 4))),
@@ -234,7 +234,7 @@ def make(cfg):
     batch = cfg.get("bs", batch)
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = bool(cfg.get("tf32"))
-    model, data, loss_of = build(batch, cfg["attn"]) if "attn" in cfg else build(batch)  # type: ignore[operator]
+    model, data, loss_of = build(cfg["attn"]) if "attn" in cfg else build()  # type: ignore[operator]
     model = model.to(DEVICE).train()
     if cfg.get("channels_last"):
         model = model.to(memory_format=torch.channels_last)
@@ -331,21 +331,18 @@ def measure(step):
     return out
 
 
-def trace(step, name, active=3, wait_steps=1, warmup=2, with_profile=None, **options):
-    path = os.path.join(FOLDER, name + ".json")
+def trace(step, name, active=3):
+    """Records steps of a job behind two that warm the profiler up. Returns the file's name."""
     with profile(
         activities=ACTIVITIES,
-        schedule=schedule(wait=wait_steps, warmup=warmup, active=active),
-        record_shapes=options.pop("record_shapes", True),
-        on_trace_ready=lambda p: p.export_chrome_trace(path),
-        **options,
+        schedule=schedule(wait=1, warmup=2, active=active, repeat=1),
+        record_shapes=True,
+        on_trace_ready=lambda p: p.export_chrome_trace(os.path.join(FOLDER, name + ".json")),
     ) as p:
-        for _ in range(wait_steps + warmup + active):
+        for _ in range(3 + active):
             step()
             p.step()
         wait()
-        if with_profile:
-            with_profile(p)
     return name + ".json"
 
 
@@ -418,15 +415,6 @@ CHANGES: dict[str, list[dict]] = {
     ],
     "dlrm": [{}, dict(amp="fp16"), dict(tf32=True), dict(opt="fused"), dict(bs=16384)],
 }
-# Which changed jobs are recorded, too.
-TRACED = (
-    {},
-    dict(amp="bf16"),
-    dict(opt="fused"),
-    dict(compile=True),
-    dict(graph=True, opt="fused"),
-    dict(amp="bf16", attn="sdpa", opt="fused"),
-)
 
 
 def changes():
@@ -443,7 +431,7 @@ def changes():
             try:
                 step, row = make(cfg)
                 row.update(cfg=cfg, **measure(step))
-                if change in TRACED:
+                if not change:
                     row["trace"] = trace(step, name)
                 rows.append(row)
                 print(

@@ -1,6 +1,7 @@
 #include "analysis/attribution.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "analysis/feeders.h"
@@ -34,28 +35,50 @@ Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCost
 void Attribution::AttributeBareCalls() {
   const auto& events = store_.host_events;
   std::vector<bool> bare(store_.threads.rows(), true);
+  std::set<ProcessId> with_operators;
   std::map<ProcessId, std::vector<Interval>> ranges;
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventKind kind = events.kind[row];
     if (kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation &&
         kind != HostEventKind::kPythonFrame)
       continue;
+    const ProcessId process = ProcessOf(events.thread[row]);
     bare[events.thread[row].index()] = false;
+    if (kind == HostEventKind::kOperator) with_operators.insert(process);
     if (kind == HostEventKind::kAnnotation && contexts_[row].phase == Phase::kBackward)
-      ranges[ProcessOf(events.thread[row])].push_back(
-          {events.start[row], store_.HostEnd(HostEventId(row))});
+      ranges[process].push_back({events.start[row], store_.HostEnd(HostEventId(row))});
   }
   std::map<ProcessId, IntervalSet> backward;
-  for (auto& [process, of_process] : ranges)
-    backward[process] = IntervalSet::UnionOf(std::move(of_process));
-  for (std::size_t t = 0; t < store_.threads.rows(); ++t) {
-    const auto found = backward.find(ProcessOf(ThreadId(t)));
-    if (!bare[t] || found == backward.end()) continue;
-    const TraceStore::RowRange calls = store_.HostEventsOf(ThreadId(t));
+  for (auto& [process, of_process] : ranges) {
+    if (!with_operators.contains(process))
+      backward[process] = IntervalSet::UnionOf(std::move(of_process));
+  }
+  if (backward.empty()) return;
+  const auto is_inside = [&](HostEventId call, const IntervalSet& set) {
+    const TimeNs start = events.start[call.index()];
+    return set.MeasureWithin({start, start + DurationNs(1)}).ns() > 0;
+  };
+  // A thread that copies batches ahead launches at any time.
+  struct Launches {
+    std::int64_t inside = 0, all = 0;
+  };
+  std::map<ThreadId, Launches> launches;
+  for (const HostEventId launch : store_.gpu_tasks.launch.values()) {
+    if (!launch.valid() || !bare[events.thread[launch.index()].index()]) continue;
+    const ThreadId thread = events.thread[launch.index()];
+    const auto found = backward.find(ProcessOf(thread));
+    if (found == backward.end()) continue;
+    Launches& of_thread = launches[thread];
+    ++of_thread.all;
+    of_thread.inside += is_inside(launch, found->second) ? 1 : 0;
+  }
+  for (const auto& [thread, counts] : launches) {
+    constexpr std::int64_t kMinInsidePct = 90;
+    if (counts.inside * 100 < counts.all * kMinInsidePct) continue;
+    const IntervalSet& set = backward.at(ProcessOf(thread));
+    const TraceStore::RowRange calls = store_.HostEventsOf(thread);
     for (std::uint32_t row = calls.first; row < calls.last; ++row) {
-      const TimeNs start = events.start[row];
-      const DurationNs inside = found->second.MeasureWithin({start, start + DurationNs(1)});
-      if (inside.ns() > 0) contexts_[row].phase = Phase::kBackward;
+      if (is_inside(HostEventId(row), set)) contexts_[row].phase = Phase::kBackward;
     }
   }
 }

@@ -74,8 +74,9 @@ class Attribution {
   void EnterOperator(HostEventId op, NameFacts& names, OperatorCosts& costs,
                      HostContext& context) const;
   void AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs);
-  /// Gives calls of threads that record nothing else the phase of a backward range of their process
-  /// around them: where operators are not recorded, the autograd engine's threads have calls alone.
+  /// If a process records no operators, gives calls of its autograd engine's threads the phase of
+  /// the backward range that another thread has around them. Such threads have calls alone, and
+  /// launch nearly all of their work inside backward ranges.
   void AttributeBareCalls();
   /// Fills in what a capture does not tell and the launch of its replay does.
   void CompleteReplayed();

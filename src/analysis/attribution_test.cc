@@ -37,20 +37,26 @@ TEST(Attribution, OperatorsOfGradientsAreBackwardOnAThreadOfBoth) {
   EXPECT_EQ(Answer(trace, "forward again").context.phase, Phase::kForward);
 }
 
-TEST(Attribution, BareCallsOfOtherThreadsAreBackwardDuringABackwardRange) {
+/// Phase of the first kernel that a thread with calls alone launches inside a backward range. It
+/// launches a share of its 20 kernels there.
+Phase PhaseOfBareCall(int inside, bool with_operators) {
   StoreBuilder b;
-  b.Annotation("FORWARD", kMain, 0, 100);
-  b.Annotation("BACKWARD", kMain, 100, 100);
-  b.Call("cudaLaunchKernel", kAutograd, 50, 1, 1);
-  b.Kernel("copied ahead", kStream, 60, 1, 1);
-  b.Call("cudaLaunchKernel", kAutograd, 150, 1, 2);
-  b.Kernel("gradient", kStream, 160, 1, 2);
-  b.Call("cudaLaunchKernel", kAutograd, 200, 1, 3);
-  b.Kernel("behind", kStream, 210, 1, 3);
+  b.Annotation("FORWARD", kMain, 0, 1000);
+  b.Annotation("BACKWARD", kMain, 1000, 1000);
+  if (with_operators) b.Op("aten::mm", kMain, 10, 5);
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t at = (i < inside ? 1000 : 0) + i * 20;
+    b.Call("cudaLaunchKernel", kAutograd, at, 1, i);
+    b.Kernel("kernel " + std::to_string(i), kStream, at + 5, 5, i);
+  }
   const TestTrace trace(b);
-  EXPECT_EQ(Answer(trace, "copied ahead").context.phase, Phase::kOther);
-  EXPECT_EQ(Answer(trace, "gradient").context.phase, Phase::kBackward);
-  EXPECT_EQ(Answer(trace, "behind").context.phase, Phase::kOther);
+  return Answer(trace, "kernel 0").context.phase;
+}
+
+TEST(Attribution, BareCallsOfAThreadThatLaunchesInBackwardAreBackward) {
+  EXPECT_EQ(PhaseOfBareCall(20, false), Phase::kBackward);
+  EXPECT_EQ(PhaseOfBareCall(10, false), Phase::kOther) << "copies ahead";
+  EXPECT_EQ(PhaseOfBareCall(20, true), Phase::kOther) << "operators would tell";
 }
 
 TEST(Attribution, PhaseIsThatOfTheInnermostRangeThatHasOne) {

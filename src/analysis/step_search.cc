@@ -257,6 +257,79 @@ bool GroupsAreOfSteps(const TraceStore& store, NameFacts& names, ProcessId proce
   return of_inner > 0 && same >= kNearly * of_inner && of_inner >= kHalf * of_between;
 }
 
+/// Calls visit(stretch, row) for each operator between two marks, on the threads of a process that
+/// update or run backward: not on those of loaders.
+template <typename Visit>
+void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId process,
+                         const std::vector<TimeNs>& marks, Visit visit) {
+  const auto& events = store.host_events;
+  const auto trains = [&](std::uint32_t row) {
+    return IsRange(events.kind[row]) &&
+           (events.forward_thread[row] > 0 ||
+            names.Roles(events.name[row]).Has(HostRole::kOptimizerStep) ||
+            names.Roles(events.name[row]).Has(HostRole::kBackward));
+  };
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (store.threads.process[t] != process) continue;
+    const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+    bool is_of_training = false;
+    for (std::uint32_t row = range.first; row < range.last && !is_of_training; ++row)
+      is_of_training = trains(row);
+    std::size_t next = 0;  // The first mark behind the row.
+    for (std::uint32_t row = range.first; row < range.last && is_of_training; ++row) {
+      while (next < marks.size() && marks[next] <= events.start[row]) ++next;
+      if (next == marks.size()) break;
+      if (events.kind[row] == HostEventKind::kOperator && next > 0) visit(next - 1, row);
+    }
+  }
+}
+
+/// Returns how many marks one step has if its parts are updates of different networks, each marked
+/// by the same name (a GAN): 2 or 3, else 1. Nearly each stretch between marks then has the
+/// operators of the one so many before, and of two that follow each other, each has operators that
+/// the other lacks. An evaluation or a log adds operators and takes none away. Two heads that are
+/// trained in turn look alike and count as one step.
+std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId process,
+                          const std::vector<TimeNs>& marks) {
+  constexpr std::size_t kMaxTurn = 3, kMinTurns = 3;
+  if (marks.size() < 2 * kMinTurns) return 1;
+  const std::size_t count = marks.size() - 1;
+  const auto nearly_all = [](std::size_t part, std::size_t all) { return part * 10 >= all * 9; };
+
+  // Skips the costly comparison for most jobs. Misses turns with equally many operators.
+  std::vector<std::int64_t> totals(count);
+  ForOperatorsBetween(store, names, process, marks,
+                      [&](std::size_t i, std::uint32_t) { ++totals[i]; });
+  std::size_t unequal = 0;
+  for (std::size_t i = 1; i < count; ++i) unequal += totals[i] != totals[i - 1] ? 1 : 0;
+  if (!nearly_all(unequal, count - 1)) return 1;
+
+  using Counts = std::map<StringId, std::int64_t>;
+  std::vector<Counts> stretches(count);
+  ForOperatorsBetween(store, names, process, marks, [&](std::size_t i, std::uint32_t row) {
+    ++stretches[i][store.host_events.name[row]];
+  });
+  constexpr double kMinOwnShare = 0.05;
+  const auto has_own = [&](std::size_t of, std::size_t than) {
+    std::int64_t own = 0;
+    for (const auto& [name, times] : stretches[of]) {
+      const auto other = stretches[than].find(name);
+      const std::int64_t of_other = other == stretches[than].end() ? 0 : other->second;
+      own += std::max<std::int64_t>(0, times - of_other);
+    }
+    return static_cast<double>(own) > kMinOwnShare * static_cast<double>(totals[of]);
+  };
+  std::size_t differ = 0;
+  for (std::size_t i = 1; i < count; ++i) differ += has_own(i, i - 1) && has_own(i - 1, i) ? 1 : 0;
+  if (!nearly_all(differ, count - 1)) return 1;
+  for (std::size_t turn = 2; turn <= kMaxTurn && count + 1 >= turn * kMinTurns; ++turn) {
+    std::size_t alike = 0;
+    for (std::size_t i = turn; i < count; ++i) alike += stretches[i] == stretches[i - turn] ? 1 : 0;
+    if (nearly_all(alike, count - turn)) return turn;
+  }
+  return 1;
+}
+
 /// Returns the last mark of each group if marks come in groups, else all marks. Returns none if the
 /// distances are uneven for every size of group. The longest distance does not matter.
 std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, ProcessId process,
@@ -277,7 +350,7 @@ std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, Proc
 }
 
 /// The end of each Optimizer.step: once a step by definition. Of several optimizers, the one that
-/// steps least often; of several of one name (of two networks, of each layer), the last.
+/// steps least often; of several of one name (of networks in turn, of each layer), the last.
 ///
 /// @param regular  leaves out those that come unevenly; else two marks are enough
 FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular) {
@@ -288,8 +361,13 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular
   std::optional<Marks::value_type> rarest;
   for (const auto& [key, series] : marks) {
     MarkSeries ends = series;
-    if (std::vector<TimeNs> last = LastOfGroups(store, names, key.first, series.times);
-        !last.empty()) {
+    const std::size_t turn = UpdatesInTurn(store, names, key.first, series.times);
+    if (turn > 1) {
+      ends.times.clear();
+      for (std::size_t i = turn - 1; i < series.times.size(); i += turn)
+        ends.times.push_back(series.times[i]);
+    } else if (std::vector<TimeNs> last = LastOfGroups(store, names, key.first, series.times);
+               !last.empty()) {
       ends.times = std::move(last);
     } else if (regular || series.times.size() < 2) {
       continue;

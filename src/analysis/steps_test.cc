@@ -401,6 +401,26 @@ TEST(InferredSteps, OfTwoNetworksInTurn) {
   EXPECT_EQ(WallsUs(StepsOf(b)), Walls(19, 1000));
 }
 
+TEST(InferredSteps, OfTwoNetworksInTurnThatTakeEquallyLong) {
+  StoreBuilder b, evaluated;
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t at = i * 100;
+    // One reads real samples, the other backs up through both networks.
+    for (int k = 0; k < 6; ++k) b.Op("aten::linear", kMain, at + k * 5, 4);
+    if (i % 2 == 0) b.Op("aten::softplus", kMain, at + 40, 4);
+    for (int k = 0; k < 3 && i % 2 == 1; ++k) b.Op("aten::mm", kMain, at + 40 + k * 5, 4);
+    b.Annotation("Optimizer.step#Adam.step", kMain, at + 80, 20);
+    b.Op("aten::pin_memory", kOtherThread, at + i, 1 + i % 3);  // A loader's thread is no part.
+    for (int k = 0; k < i % 4; ++k) b.Op("aten::copy_", kOtherThread, at + 20 + k * 3, 2);
+    // An evaluation only adds operators to every second step.
+    for (int k = 0; k < 6; ++k) evaluated.Op("aten::linear", kMain, at + k * 5, 4);
+    for (int k = 0; k < 3 && i % 2 == 1; ++k) evaluated.Op("aten::item", kMain, at + 40 + k, 1);
+    evaluated.Annotation("Optimizer.step#Adam.step", kMain, at + 80, 20);
+  }
+  EXPECT_EQ(WallsUs(StepsOf(b)), Walls(5, 200));
+  EXPECT_EQ(WallsUs(StepsOf(evaluated)), Walls(11, 100));
+}
+
 TEST(InferredSteps, FollowTheOptimizerThatStepsLeastOften) {
   StoreBuilder b;
   for (int i = 0; i < 15; ++i) b.Annotation("Optimizer.step#Adam.step", kMain, i * 20, 5);

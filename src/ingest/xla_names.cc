@@ -146,8 +146,17 @@ HostEventKind HostKindOf(std::string_view name) {
   return IsOfTheRuntime(name) ? HostEventKind::kOther : HostEventKind::kAnnotation;
 }
 
-bool IsNamedByKernel(HostEventKind kind, std::int64_t correlation, std::int64_t step) {
-  return kind == HostEventKind::kAnnotation && correlation != kUnknown && step == kUnknown;
+std::string_view CallNamedByWork(HostEventKind kind, std::string_view name,
+                                 std::int64_t correlation, std::int64_t step) {
+  if (kind != HostEventKind::kAnnotation || correlation == kUnknown || step != kUnknown) return {};
+  switch (GpuKindOf(name)) {
+    case GpuTaskKind::kMemcpy:
+      return "cuMemcpyAsync";
+    case GpuTaskKind::kMemset:
+      return "cuMemsetD8Async";
+    default:
+      return "cuLaunchKernel";
+  }
 }
 
 bool IsEndOfThunk(std::string_view name, std::string_view thread) {

@@ -34,9 +34,11 @@ std::optional<std::int64_t> StreamOf(std::string_view line);
 /// What a span of the host is, by its name: a Python frame ("$file.py:12 fn"), a call of a GPU's
 /// API, what XLA's runtime says of itself (kOther), or an annotation.
 HostEventKind HostKindOf(std::string_view name);
-/// Returns whether a span of the host is a call of a GPU's API that bears the name of the kernel
-/// that it launches, as XLA's profiler writes them today: it has a number, and is no step.
-bool IsNamedByKernel(HostEventKind kind, std::int64_t correlation, std::int64_t step);
+/// Returns the GPU API's call that a span of the host is, if its name is that of the work: JAX 0.11
+/// and newer write the kernel's name, "Memset" or "MemcpyD2D" for it. Such a span has a correlation
+/// and is no step. Returns nothing for all others.
+std::string_view CallNamedByWork(HostEventKind kind, std::string_view name,
+                                 std::int64_t correlation, std::int64_t step);
 /// Returns whether a span of the host is the work of one operation of XLA on the CPU; `hlo_op` is
 /// its argument.
 bool IsThunk(HostEventKind kind, std::string_view name, std::string_view hlo_op);

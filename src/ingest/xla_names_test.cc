@@ -70,11 +70,17 @@ TEST(XlaNames, WhatHostEventsAre) {
   EXPECT_EQ(GpuKindOf("loop_add_fusion"), GpuTaskKind::kKernel);
 }
 
-TEST(XlaNames, CallsMayBearTheNameOfTheirKernel) {
-  EXPECT_TRUE(IsNamedByKernel(HostKindOf("loop_add_fusion"), 7, kUnknown));
-  EXPECT_FALSE(IsNamedByKernel(HostKindOf("loop_add_fusion"), kUnknown, kUnknown)) << "a range";
-  EXPECT_FALSE(IsNamedByKernel(HostKindOf("train"), 7, 3)) << "a step";
-  EXPECT_FALSE(IsNamedByKernel(HostKindOf("PjRtExecute"), 7, kUnknown)) << "of the runtime";
+TEST(XlaNames, CallsMayBearTheNameOfTheirWork) {
+  const auto call = [](std::string_view name, std::int64_t correlation, std::int64_t step) {
+    return CallNamedByWork(HostKindOf(name), name, correlation, step);
+  };
+  EXPECT_EQ(call("loop_add_fusion", 7, kUnknown), "cuLaunchKernel");
+  EXPECT_EQ(call("Memset", 7, kUnknown), "cuMemsetD8Async");
+  EXPECT_EQ(call("MemcpyD2D", 7, kUnknown), "cuMemcpyAsync");
+  EXPECT_EQ(call("loop_add_fusion", kUnknown, kUnknown), "") << "a range";
+  EXPECT_EQ(call("train", 7, 3), "") << "a step";
+  EXPECT_EQ(call("PjRtExecute", 7, kUnknown), "") << "of the runtime";
+  EXPECT_EQ(call("cuGraphLaunch", 7, kUnknown), "") << "bears its own";
 }
 
 TEST(XlaNames, DetailsOfKernels) {

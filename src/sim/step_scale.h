@@ -25,16 +25,18 @@ class StepScale {
                      std::max(0.0, told_ns - replayed_ns));
   }
 
-  /// Returns the time as given, to the last digit, if the step is the unchanged one.
-  double Ns(double replayed_ns) const { return told_ * (replayed_ns / replayed_) + offset_ns_; }
+  /// Of OfMany(), returns exactly `told_ns` for the unchanged step.
+  double Ns(double replayed_ns) const {
+    return told_ns_ * (replayed_ns / replayed_ns_) + offset_ns_;
+  }
   double Ms(double replayed_ns) const { return Ns(replayed_ns) / 1e6; }
-  double factor() const { return told_ / replayed_; }
+  double factor() const { return told_ns_ / replayed_ns_; }
 
  private:
-  StepScale(double told, double replayed, double offset_ns)
-      : told_(told), replayed_(replayed), offset_ns_(offset_ns) {}
+  StepScale(double told_ns, double replayed_ns, double offset_ns)
+      : told_ns_(told_ns), replayed_ns_(replayed_ns), offset_ns_(offset_ns) {}
 
-  double told_ = 1, replayed_ = 1;  ///< The factor is their ratio.
+  double told_ns_ = 1, replayed_ns_ = 1;  ///< The factor is their ratio.
   double offset_ns_ = 0;
 };
 

@@ -11,13 +11,12 @@
 namespace headroom {
 namespace {
 
-/// Fewer operators of a name do not make a median.
+/// Fewer operators of a name do not make a median. Two steps of a small network have so many.
 constexpr std::size_t kEnough = 20;
 
-/// What slows operators without launches down slows calls and Python less, and a slow moment of the
-/// recording may be how the machine is (measured: of the jobs of one H200 machine, powers of 0.5 to
-/// 1 fit alike; of those of a second one, 0.5 fits best, whose errors reach from those of 0 to
-/// those of 1: docs/accuracy.md).
+/// What slows operators without launches down slows calls and Python less, and what looks like a
+/// slow moment may be a slow machine. On one H200 machine, powers of 0.5 to 1 fit alike. On a second
+/// one, 0.5 fits best: the mean error of 54 steps is 4.6 % with it, 11.8 % with 0, 5.4 % with 0.75.
 constexpr double kPower = 0.5;
 constexpr double kSlowest = 2.2, kFastest = 0.85;
 

@@ -17,8 +17,8 @@ namespace {
 /// machine).
 constexpr double kMeasuredError = 0.12;
 
-/// How much of the correction of the host's speed (its logarithm) may be wrong: nothing tells a
-/// slow moment from a slow machine.
+/// Share of the logarithm of the correction for the host's speed that counts as uncertain: a trace
+/// does not separate a slow moment from a slow machine.
 constexpr double kHostSpeedError = 0.6;
 
 /// Of a plan's work and calls, in nanoseconds.

@@ -27,8 +27,8 @@ inline constexpr std::int64_t kMaxWindowEvents = 24'000;
 
 /// The step nearest the median and its neighbours, the one before first, as far as they are whole:
 /// at least two of them, so that they can follow each other, and more while they hold at most
-/// kMaxWindowEvents. Without the trace's first step where two others follow each other, as the step
-/// time. None: no step is whole.
+/// kMaxWindowEvents. As the step time, excludes the first of `steps` if two others follow each
+/// other. None: no step is whole.
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps);
 
 /// The longest run of whole steps that follow each other without a pause, the first of several;

@@ -256,8 +256,8 @@ class Joiner {
     return fit.joined * 100 >= most * kAgreeingPct ? fit : Fit();
   }
 
-  /// By the order alone. Products must be where operators compute some: each operator launches one,
-  /// and maybe others around it (a library that reorders what it reads).
+  /// By the order alone. At least half of the operators that compute products must have a product
+  /// among their kernels: libraries launch others around it, which reorder its operands.
   Fit FitByOrder(const Replay& replay, const Capture& capture) {
     if (replay.work.size() != capture.work.size()) return {};
     const Source& source = sources_[capture.trace];

@@ -183,17 +183,22 @@ TEST(CaptureJoin, ByOrderAloneAProductMustBeAProduct) {
 }
 
 TEST(CaptureJoin, AProductMayLaunchOthersAroundIt) {
-  StoreBuilder b;
-  b.Call("cudaStreamBeginCapture", kMain, 0, 1);
-  b.Op(kProduct, kMain, 2, 16);
-  for (const std::int64_t at : {3, 6, 9}) b.Call("cudaLaunchKernel", kMain, at, 1, 100 + at);
-  b.Call("cudaStreamEndCapture", kMain, 20, 1);
-  b.Call("cudaGraphLaunch", kMain, 100, 10, 1);
-  b.Kernel(kAdd, kStream, 112, 10, 1);
-  b.Kernel(kGemm, kStream, 122, 30, 1);
-  b.Kernel(kAdd, kStream, 152, 10, 1);
-  const auto store = b.Build();
-  EXPECT_EQ(JoinCaptures(*store, TestKnowledge()).joined_tasks, 3);
+  const auto joined = [](const std::vector<const char*>& kernels) {
+    StoreBuilder b;
+    b.Call("cudaStreamBeginCapture", kMain, 0, 1);
+    for (const std::int64_t start : {2, 32}) {
+      b.Op(kProduct, kMain, start, 16);
+      for (const std::int64_t at : {1, 4, 7})
+        b.Call("cudaLaunchKernel", kMain, start + at, 1, 100 + start + at);
+    }
+    b.Call("cudaStreamEndCapture", kMain, 60, 1);
+    b.Call("cudaGraphLaunch", kMain, 100, 10, 1);
+    std::int64_t at = 112;
+    for (const char* kernel : kernels) b.Kernel(kernel, kStream, at += 10, 9, 1);
+    return JoinCaptures(*b.Build(), TestKnowledge()).joined_tasks;
+  };
+  EXPECT_EQ(joined({kAdd, kGemm, kAdd, kAdd, kGemm, kAdd}), 6);
+  EXPECT_EQ(joined({kAdd, kAdd, kAdd, kAdd, kAdd, kAdd}), 0);
 }
 
 TEST(CaptureJoin, WhereCapturesOfOtherShapesFitShapesAreUnknown) {

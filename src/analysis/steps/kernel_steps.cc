@@ -476,7 +476,8 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   }
   if (optimizer) return best;
 
-  std::vector<std::size_t> copied(period), replayed(period);
+  std::vector<std::size_t> copied(period), launched(period);
+  bool all_of_graphs = true;
   std::vector<std::vector<DurationNs>> gaps(period);
   const std::vector<TimeNs>& copies = evidence.CopiesIntoDevice();
   std::size_t exact = 0;
@@ -484,11 +485,11 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
     if (!found.exact) continue;
     ++exact;
     for (std::size_t i = 0; i < period; ++i) {
-      if (found.first + i == 0) continue;
       const std::size_t kernel = found.first + i;
+      all_of_graphs = all_of_graphs && evidence.IsGraph(kernel);
+      if (kernel == 0 || evidence.LaunchOf(kernel) != evidence.LaunchOf(kernel - 1)) ++launched[i];
+      if (kernel == 0) continue;
       gaps[i].push_back(evidence.GapBefore(kernel));
-      if (evidence.IsGraph(kernel) && evidence.LaunchOf(kernel) != evidence.LaunchOf(kernel - 1))
-        ++replayed[i];
       const auto copy =
           std::lower_bound(copies.begin(), copies.end(), evidence.StartOf(kernel - 1));
       if (copy != copies.end() && *copy < evidence.StartOf(kernel)) ++copied[i];
@@ -496,11 +497,10 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   }
   const auto most = std::max_element(copied.begin(), copied.end());
   if (*most * 5 >= exact * 4 && *most > 0) return static_cast<std::size_t>(most - copied.begin());
-  // Each replays one graph.
-  const auto is_begin = [](std::size_t count) { return count > 0; };
-  const auto begin = std::ranges::find_if(replayed, is_begin);
-  if (std::ranges::count_if(replayed, is_begin) == 1 && *begin * 5 >= exact * 4)
-    return static_cast<std::size_t>(begin - replayed.begin());
+  // Each step is the replay of one graph.
+  const auto begins = [](std::size_t count) { return count > 0; };
+  if (all_of_graphs && std::ranges::count_if(launched, begins) == 1)
+    return static_cast<std::size_t>(std::ranges::find_if(launched, begins) - launched.begin());
   if (unit.occurrences.front().first > 0 && evidence.SidesOf(unit).first.foreign) return 0;
   std::size_t widest = 0;
   DurationNs gap(INT64_MIN);

@@ -211,15 +211,16 @@ TEST(KernelSteps, MayBeGraphsThatAreRecordedAsOneTask) {
 TEST(KernelSteps, BeginWhereTheReplayOfAGraphBegins) {
   // The longest gap between kernels is inside: a copy fills it.
   StoreBuilder b;
-  for (int i = 0; i < 6; ++i) {
+  constexpr int kReplays = 4;
+  for (int i = 0; i < kReplays; ++i) {
     b.Call("cudaGraphLaunch", kMain, i * 100, 5, i);
-    b.Kernel("a", kStream, i * 100 + 10, 30, i);
-    b.Kernel("b", kStream, i * 100 + 41, 30, i);
-    b.Copy(CopyKind::kDeviceToDevice, kStream, i * 100 + 72, 18, i);
-    b.Kernel("c", kStream, i * 100 + 92, 16, i);
+    for (int k = 0; k < 5; ++k)
+      b.Kernel(std::string(1, static_cast<char>('a' + k)), kStream, i * 100 + 10 + k * 11, 10, i);
+    b.Copy(CopyKind::kDeviceToDevice, kStream, i * 100 + 66, 22, i);
+    b.Kernel("f", kStream, i * 100 + 90, 18, i);
   }
   TestTrace trace(b);
-  EXPECT_EQ(FindKernelSteps(*trace.store, trace.names).spans.size(), 6u);
+  EXPECT_EQ(FindKernelSteps(*trace.store, trace.names).spans.size(), std::size_t{kReplays});
 }
 
 TEST(KernelSteps, AreNotTheLayersOfTwoPasses) {

@@ -29,8 +29,8 @@ struct StepTime {
 std::optional<StepTime> StepTimeOf(const Steps& steps);
 
 /// Returns the standard error of the step time, as a share of it, from the mean distance of its
-/// steps to their median: one slow step says little of the others. Without the first step; of fewer
-/// than two others nothing is known, and the error is 0.
+/// steps to their median, which one slow step moves little. Excludes the first step. Returns 0
+/// (unknown) if fewer than two other usual steps exist.
 double StepTimeError(const Steps& steps);
 
 }  // namespace headroom

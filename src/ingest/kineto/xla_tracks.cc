@@ -124,7 +124,11 @@ void TellHostEvent(std::size_t row, TraceStore& store) {
     const std::int64_t correlation = NumberInText(ArgOf(store, args, "correlation_id"));
     host.correlation.MutablePending(row) = correlation;
     step = NumberInText(ArgOf(store, args, "step_num"));
-    if (xla::IsNamedByKernel(kind, correlation, step)) kind = HostEventKind::kDriverCall;
+    const std::string_view call = xla::CallNamedByWork(kind, name, correlation, step);
+    if (!call.empty()) {
+      kind = HostEventKind::kDriverCall;
+      host.name.MutablePending(row) = store.strings.Intern(call);
+    }
   }
   std::string_view category = xla::CategoryOf(kind, name);
   if (kind == HostEventKind::kAnnotation && step != kUnknown) {

@@ -476,10 +476,6 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
     args = arguments_.Text(store_.strings);
     name = store_.strings.Intern(fmt::format("step#{}", stats_.step));
     category = store_.strings.Intern(xla::kStepCategory);
-  } else if (xla::IsNamedByKernel(kind, stats_.correlation, stats_.step)) {
-    kind = HostEventKind::kDriverCall;
-    category = store_.strings.Intern(xla::CategoryOf(kind, {}));
-    args = arguments_.Text(store_.strings);
   } else if (xla::IsEndOfThunk(store_.Text(name), line.name)) {
     kind = HostEventKind::kOther;
     category = store_.strings.Intern(xla::CategoryOf(kind, {}));
@@ -487,6 +483,13 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
   } else if (xla::IsThunk(kind, store_.Text(name), stats_.hlo_op)) {
     kind = HostEventKind::kOperator;
     category = store_.strings.Intern(xla::CategoryOf(kind, {}));
+    args = arguments_.Text(store_.strings);
+  } else if (const std::string_view call =
+                 xla::CallNamedByWork(kind, store_.Text(name), stats_.correlation, stats_.step);
+             !call.empty()) {
+    kind = HostEventKind::kDriverCall;
+    category = store_.strings.Intern(xla::CategoryOf(kind, {}));
+    name = store_.strings.Intern(call);
     args = arguments_.Text(store_.strings);
   } else if (what.allocates != 0 && stats_.allocation_bytes >= 0) {
     AddMemoryEvent(start, line, what.allocates);
