@@ -15,8 +15,9 @@ namespace {
 constexpr std::size_t kEnough = 20;
 
 /// What slows operators without launches down slows calls and Python less, and what looks like a
-/// slow moment may be a slow machine. On one H200 machine, powers of 0.5 to 1 fit alike. On a second
-/// one, 0.5 fits best: the mean error of 54 steps is 4.6 % with it, 11.8 % with 0, 5.4 % with 0.75.
+/// slow moment may be a slow machine. On one H200 machine, powers of 0.5 to 1 fit alike. On a
+/// second one, 0.5 fits best: the mean error of 54 steps is 4.6 % with it, 11.8 % with 0, 5.4 %
+/// with 0.75.
 constexpr double kPower = 0.5;
 constexpr double kSlowest = 2.2, kFastest = 0.85;
 
