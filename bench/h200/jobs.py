@@ -346,6 +346,16 @@ def trace(step, name, active=3):
     return name + ".json"
 
 
+def trace_unmarked(step, count, name):
+    """Records steps without marks. Returns what is known of the recording."""
+    with profile(activities=ACTIVITIES, record_shapes=True) as p:
+        for _ in range(count):
+            step()
+        wait()
+    p.export_chrome_trace(os.path.join(FOLDER, name + ".json"))
+    return dict(trace=name + ".json", true_steps=count)
+
+
 def save(rows):
     info = dict(torch=torch.__version__, cpus=os.cpu_count())
     if GPU:
@@ -485,13 +495,7 @@ def kind_validation():
             validate()
 
     row = measure(train)
-    with profile(activities=ACTIVITIES, record_shapes=True) as p:
-        for _ in range(24):
-            step()
-        wait()
-    name = "validation"
-    p.export_chrome_trace(os.path.join(FOLDER, name + ".json"))
-    return dict(row, trace=name + ".json", true_steps=24)
+    return dict(row, **trace_unmarked(step, 24, "validation"))
 
 
 def kind_accumulation():
@@ -506,12 +510,7 @@ def kind_accumulation():
         o.zero_grad()
 
     row = measure(step)
-    with profile(activities=ACTIVITIES, record_shapes=True) as p:
-        for _ in range(6):
-            step()
-        wait()
-    p.export_chrome_trace(os.path.join(FOLDER, "accumulation.json"))
-    return dict(row, trace="accumulation.json", true_steps=6)
+    return dict(row, **trace_unmarked(step, 6, "accumulation"))
 
 
 def kind_graph_capture():

@@ -37,7 +37,7 @@ namespace {
 constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // From here on the confidence in a wait is high.
 constexpr double kLeadFactor = 1.3;
-constexpr double kMajorityPct = 50;  // Of the GPU time: enough to speak for it.
+constexpr double kMajorityPct = 50;  // Share of the GPU time that speaks for all of it.
 
 /// When copies to the host run and nothing else does.
 IntervalSet ExposedCopiesToHost(const Evidence& evidence) {

@@ -25,7 +25,7 @@ class StepScale {
                      std::max(0.0, told_ns - replayed_ns));
   }
 
-  /// Of OfMany(), returns exactly `told_ns` for the unchanged step.
+  /// With OfMany(), returns exactly `told_ns` for the unchanged step.
   double Ns(double replayed_ns) const {
     return told_ns_ * (replayed_ns / replayed_ns_) + offset_ns_;
   }

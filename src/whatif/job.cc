@@ -77,9 +77,9 @@ void Job::Correct() {
   ScaleHostTime(graph_, store_, not_dispatch,
                 FindHostSpeed(store_, graph_, not_dispatch, calibration_), corrected_);
   const double speed_error = kHostSpeedError * std::abs(std::log(HostTime(corrected_) / unscaled));
-  constexpr double kMostError = 0.9;
+  constexpr double kMaxError = 0.9;
   host_error_ =
-      std::min(kMostError, std::hypot(std::hypot(host_error_, recording_error), speed_error));
+      std::min(kMaxError, std::hypot(std::hypot(host_error_, recording_error), speed_error));
 }
 
 void Job::SetStepTime(const Steps& steps, std::optional<MsInterval> corrected) {

@@ -48,7 +48,7 @@ class Recordings(support.ProgramTest):
             self.assert_refused(support.headroom("report", FOLDER / name), 3, message)
 
     def test_a_capture_names_the_operators_of_replays(self):
-        """Of three passes without a graph, by the raw events: convolutions 0.097 ms a pass, the product 0.0383 ms."""
+        """Without a graph, a pass takes 0.097 ms in convolutions and 0.0383 ms in the product, by the raw events."""
         report = self.report(FOLDER / "h200_graph_replays.json.xz", "--capture", FOLDER / CAPTURE)
         per_pass = {row["name"]: row["total_us"] / 12 for row in report["operators"]}
         self.assertAlmostEqual(per_pass["aten::cudnn_convolution"], 97, delta=2)

@@ -57,11 +57,11 @@ double StepTimeError(const Steps& steps) {
     distance += std::abs(wall - median);
     sum += wall;
   }
-  // Of a normal distribution, the standard deviation is 1.25 times the mean distance.
-  constexpr double kOfNormal = 1.25;
+  // The standard deviation of a normal distribution is 1.25 times the mean distance.
+  constexpr double kDeviationPerDistance = 1.25;
   const auto count = static_cast<double>(walls.size());
   // As a share of the mean step: a loader that delivers in bursts has a far smaller median.
-  return sum > 0 ? kOfNormal * distance / sum / std::sqrt(count) : 0;
+  return sum > 0 ? kDeviationPerDistance * distance / sum / std::sqrt(count) : 0;
 }
 
 }  // namespace headroom
