@@ -227,7 +227,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   spans.reserve(rows.size());
   for (const std::size_t row : rows) spans.push_back(judged.spans[row]);
   const std::vector<PricedSync> syncs =
-      PriceSyncs(store, names, attribution, judged.process, judged.busy);
+      PriceSyncs(store, names, attribution, judged.process, judged.busy, judged.queued);
   report.syncs = SyncTable(store, attribution, syncs,
                            median ? std::optional(judged.spans[*median]) : std::nullopt, spans);
   report.efficiency = MeasureEfficiency(store, names, attribution, costed, steps, device);

@@ -104,19 +104,53 @@ std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
   return before;
 }
 
-/// Splits the GPU's idle time by when the task that ends it was launched.
-void FindIdle(const TraceStore& store, StepAnalysis& out) {
+/// A gap of the GPU's work that ends with a task whose launch is known.
+struct Gap {
+  Interval idle;
+  Interval launch;  ///< The call.
+};
+
+/// In order of time.
+std::vector<Gap> FindGaps(const TraceStore& store, ProcessId process) {
   const auto& tasks = store.gpu_tasks;
+  std::vector<Gap> gaps;
   TimeNs busy_until(INT64_MIN / 2);  // The GPU was idle before the first task.
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (!IsWorkOf(store, out.process, GpuTaskId(i))) continue;
+    if (!IsWorkOf(store, process, GpuTaskId(i))) continue;
     const HostEventId launch = tasks.launch[i];
-    if (launch.valid()) {
-      const bool late = store.host_events.start[launch.index()] > busy_until;
-      (late ? out.late : out.queued)
-          .AppendInOrder({busy_until, std::max(busy_until, tasks.start[i])});
+    if (launch.valid() && tasks.start[i] > busy_until) {
+      gaps.push_back({{busy_until, tasks.start[i]},
+                      {store.host_events.start[launch.index()], store.HostEnd(launch)}});
     }
     busy_until = std::max(busy_until, store.TaskEnd(GpuTaskId(i)));
+  }
+  return gaps;
+}
+
+/// Splits the GPU's idle time by when the task that ends it was launched. A task that is launched
+/// late starts a usual delay after its launch; what goes beyond was no lateness of the host.
+void FindIdle(const TraceStore& store, StepAnalysis& out) {
+  const std::vector<Gap> gaps = FindGaps(store, out.process);
+  const auto is_late = [](const Gap& gap) { return gap.launch.start > gap.idle.start; };
+  const auto delay = [](const Gap& gap) { return gap.idle.end - gap.launch.start; };
+  std::vector<DurationNs> delays;
+  for (const Gap& gap : gaps) {
+    if (is_late(gap)) delays.push_back(delay(gap));
+  }
+  const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
+  std::nth_element(delays.begin(), middle, delays.end());
+  const DurationNs usual = delays.empty() ? DurationNs() : *middle;
+  constexpr std::int64_t kFarBeyond = 4;  // Delays vary.
+  for (const Gap& gap : gaps) {
+    if (!is_late(gap)) {
+      out.queued.AppendInOrder(gap.idle);
+      continue;
+    }
+    TimeNs until = gap.idle.end;
+    if (delay(gap).ns() / kFarBeyond > usual.ns())
+      until = std::min(std::max(gap.launch.end, gap.launch.start + usual), until);
+    out.late.AppendInOrder({gap.idle.start, until});
+    out.queued.AppendInOrder({until, gap.idle.end});
   }
 }
 

@@ -594,6 +594,17 @@ TEST(HostWait, IsIdleThatEndsWithATaskLaunchedTooLate) {
   EXPECT_EQ(found.steps.list[0].host_wait, Us(50)) << "with the 10 us before the first task";
 }
 
+TEST(HostWait, EndsAUsualDelayAfterTheLaunch) {
+  StoreBuilder b;
+  b.Annotation("ProfilerStep#1", kMain, 0, 200);
+  for (const int at : {0, 30, 60}) b.Launch("aten::mm", kMain, at, kGemm, kStream, at + 5, 10);
+  // 15 us of the 65 us are late, 5 of them the delay; then the queue is held.
+  b.Launch("aten::mm", kMain, 85, kGemm, kStream, 140, 10);
+  const StepAnalysis steps = StepsOf(b);
+  EXPECT_EQ(steps.steps.list[0].host_wait, Us(5 + 20 + 20 + 15));
+  EXPECT_EQ(steps.queued.Measure(), Us(50));
+}
+
 TEST(Steps, ManyThreadsAndStepsTakeNoQuadraticTime) {
   StoreBuilder b;
   constexpr int kMany = 50'000;

@@ -64,6 +64,24 @@ DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attributi
   return operators.Measure();
 }
 
+/// Gaps between tasks of a queue are shorter.
+constexpr DurationNs kLongStall(1'000'000);
+
+bool IsCopy(std::string_view call) { return call.find("emcpy") != std::string_view::npos; }
+
+/// The longest part of one interval of `set` that lies in `within`.
+Interval LongestWithin(const IntervalSet& set, Interval within) {
+  const std::vector<Interval>& all = set.intervals();
+  Interval longest{within.end, within.end};
+  for (auto it = std::partition_point(all.begin(), all.end(),
+                                      [&](const Interval& i) { return i.end <= within.start; });
+       it != all.end() && it->start < within.end; ++it) {
+    const Interval part{std::max(it->start, within.start), std::min(it->end, within.end)};
+    if (part.length() > longest.length()) longest = part;
+  }
+  return longest;
+}
+
 }  // namespace
 
 std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& names,
@@ -98,7 +116,7 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 
 std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution, ProcessId process,
-                                   const IntervalSet& gpu_busy) {
+                                   const IntervalSet& gpu_busy, const IntervalSet& held) {
   const auto& events = store.host_events;
   if (store.gpu_tasks.rows() == 0) return {};
   std::vector<PricedSync> syncs;
@@ -111,6 +129,14 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   for (PricedSync& sync : syncs) {
     const TimeNs begin = events.start[sync.call.index()];
     const TimeNs end = store.HostEnd(sync.call);
+    if (IsCopy(store.Text(events.name[sync.call.index()]))) {
+      const Interval stall = LongestWithin(held, {std::max(begin, priced), end});
+      if (stall.length() >= kLongStall) {
+        sync.gpu_idle = stall;
+        priced = stall.end;
+        continue;
+      }
+    }
     const auto next =
         std::lower_bound(launched.begin(), launched.end(), end,
                          [](const LaunchedStart& l, TimeNs t) { return l.launch < t; });

@@ -38,10 +38,14 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 /// earlier without the call, so the GPU idles for them anyway (an optimizer on the CPU). A smaller
 /// copy is a value that is read (`.item()`).
 ///
-/// Only calls and tasks of `process` count (none: all); `gpu_busy` is when its tasks run.
+/// A synchronous copy works on the host. A long idle time within it costs, too, although the next
+/// task was launched before: the driver does not get to it.
+///
+/// Only calls and tasks of `process` count (none: all); `gpu_busy` is when its tasks run, `held`
+/// when the GPU is idle although the next task was launched.
 std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution, ProcessId process,
-                                   const IntervalSet& gpu_busy);
+                                   const IntervalSet& gpu_busy, const IntervalSet& held);
 
 /// The calls by name and place, dearest first; free ones are left out.
 ///

@@ -9,11 +9,13 @@ namespace headroom {
 namespace syncs_test {
 
 /// Prices in us of the blocking calls, in order of start.
-std::vector<std::int64_t> PricesUs(const StoreBuilder& builder) {
+std::vector<std::int64_t> PricesUs(const StoreBuilder& builder,
+                                   const IntervalSet& held = IntervalSet()) {
   TestTrace trace(builder);
   std::vector<std::int64_t> prices;
-  for (const PricedSync& sync : PriceSyncs(*trace.store, trace.names, trace.attribution,
-                                           ProcessId(), FindBusyTime(*trace.store, ProcessId()))) {
+  for (const PricedSync& sync :
+       PriceSyncs(*trace.store, trace.names, trace.attribution, ProcessId(),
+                  FindBusyTime(*trace.store, ProcessId()), held)) {
     prices.push_back(sync.gpu_idle.length().ns() / 1000);
   }
   return prices;
@@ -107,7 +109,7 @@ TEST(Syncs, OfAnotherProcessCostNothing) {
   TestTrace trace(b);
   const ProcessId first = trace.store->threads.process[0];
   EXPECT_TRUE(PriceSyncs(*trace.store, trace.names, trace.attribution, first,
-                         FindBusyTime(*trace.store, first))
+                         FindBusyTime(*trace.store, first), IntervalSet())
                   .empty());
 }
 
@@ -132,8 +134,8 @@ TEST(Syncs, PriceOnlyIdleTime) {
     TestTrace trace(b);
     const IntervalSet busy = FindBusyTime(*trace.store, ProcessId());
     TimeNs priced(INT64_MIN);
-    for (const PricedSync& sync :
-         PriceSyncs(*trace.store, trace.names, trace.attribution, ProcessId(), busy)) {
+    for (const PricedSync& sync : PriceSyncs(*trace.store, trace.names, trace.attribution,
+                                             ProcessId(), busy, IntervalSet())) {
       if (sync.gpu_idle.length().ns() == 0) continue;
       EXPECT_EQ(busy.MeasureWithin(sync.gpu_idle), Us(0)) << "seed " << seed;
       EXPECT_LE(sync.gpu_idle.length(), trace.store->host_events.duration[sync.call.index()]);
@@ -184,6 +186,20 @@ TEST(Syncs, AreAsynchronousCopiesThatOutlastTheirCopy) {
   }
 }
 
+TEST(Syncs, CopiesCostALongStallOfTheQueue) {
+  for (const char* call : {"hipMemcpyWithStream", "cudaStreamSynchronize"}) {
+    StoreBuilder b;
+    b.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 20);
+    b.Launch("aten::mm", kMain, 30, kGemm, kStream, 4'000, 20);
+    b.Call(call, kMain, 50, 4'000);
+    b.Launch("aten::mm", kMain, 4'060, kGemm, kStream, 4'065, 10);
+    const IntervalSet held = IntervalSet::UnionOf({{AtUs(36), AtUs(4'000)}});
+    // A synchronization only waits for what holds the queue.
+    const bool copies = std::string_view(call) == "hipMemcpyWithStream";
+    EXPECT_EQ(PricesUs(b, held), Prices{copies ? 3'950 : 45}) << call;
+  }
+}
+
 TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
   StoreBuilder b;
   for (int i = 0; i < 3; ++i) {
@@ -196,7 +212,7 @@ TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
   b.Call("cudaDeviceSynchronize", kMain, 5000, 10);
   TestTrace trace(b);
   const auto syncs = PriceSyncs(*trace.store, trace.names, trace.attribution, ProcessId(),
-                                FindBusyTime(*trace.store, ProcessId()));
+                                FindBusyTime(*trace.store, ProcessId()), IntervalSet());
   const Interval steps[] = {{AtUs(0), AtUs(1110)}, {AtUs(1110), AtUs(2105)}};
   const std::vector<SyncRow> rows =
       SyncTable(*trace.store, trace.attribution, syncs, steps[1], steps);

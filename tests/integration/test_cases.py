@@ -122,6 +122,15 @@ class AllSteps(support.ProgramTest):
         self.assertIn("cpu_adam::adam_update, 55.00 ms (once)", " ".join(first["evidence"]))
         self.assertNotIn("costly-syncs", [f["id"] for f in others])
 
+    def test_a_copy_that_holds_the_queue(self):
+        """The next kernel was launched at 0.12 ms and ran at 463.38 ms. From 0.36 ms on, the host is in the copy."""
+        report = self.report(
+            support.data_file("public-traces/tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz")
+        )
+        self.assertEqual(report["bottleneck"]["verdict"], "synchronization")
+        self.assertAlmostEqual(report["bottleneck"]["share_pct"], 100 * 463.02 / 473.83, delta=0.1)
+        self.assertIn("hipMemcpyWithStream", report["findings"][0]["title"])
+
     def test_accumulation(self):
         report = self.report(support.data_file("cases/18-accumulation-optimizer-as-outlier/accumulation.json.gz"))
         self.assertEqual(report["steps"]["optimizer_every"], 4)
