@@ -839,10 +839,15 @@ class SlowReader {
       const bool is_async = !h.operation.empty();
       groups[is_async ? std::vector{h.operation} : std::vector{h.pid, h.tid}].push_back(h);
     }
-    std::map<std::string, std::vector<Stretch>> stretches;  // By process.
+    std::vector<std::vector<Half>> in_order;  // Of the first halves.
     for (auto& [key, halves] : groups) {
       std::stable_sort(halves.begin(), halves.end(),
                        [](const Half& a, const Half& b) { return a.time < b.time; });
+      in_order.push_back(std::move(halves));
+    }
+    std::ranges::sort(in_order, {}, [](const auto& halves) { return halves.front().place; });
+    std::map<std::string, std::vector<Stretch>> stretches;  // By process.
+    for (std::vector<Half>& halves : in_order) {
       // Which beginnings have a named end that follows.
       std::set<std::size_t> ended;
       std::map<std::string, std::vector<std::size_t>> begun;

@@ -252,16 +252,21 @@ void PairAsync(std::vector<AsyncHalf>& halves, Pairing& pairing, Merger& merger,
   std::vector<AsyncSpan> spans;
   std::vector<Stretch> stretches;
   const auto operation_of = [](const AsyncHalf& half) { return half.operation; };
+  std::vector<std::span<const AsyncHalf>> operations;
   ForEachRun(std::span<const AsyncHalf>(halves), operation_of,
-             [&](std::span<const AsyncHalf> of_operation) {
-               const std::size_t first = spans.size();
-               pairing.Pair(of_operation, [&](const HalfSpan& begin, std::size_t row) {
-                 const DurationNs duration = store.host_events.duration.Pending(row);
-                 spans.push_back({store.threads.process.Pending(begin.thread.index()), begin.time,
-                                  begin.time + duration, begin.offset, row});
-               });
-               AddStretches(first, spans, stretches);
-             });
+             [&](std::span<const AsyncHalf> of_operation) { operations.push_back(of_operation); });
+  // Of two equal spans, the first one in the file holds the other.
+  std::sort(operations.begin(), operations.end(),
+            [](const auto& a, const auto& b) { return a.front().offset < b.front().offset; });
+  for (const std::span<const AsyncHalf> of_operation : operations) {
+    const std::size_t first = spans.size();
+    pairing.Pair(of_operation, [&](const HalfSpan& begin, std::size_t row) {
+      const DurationNs duration = store.host_events.duration.Pending(row);
+      spans.push_back({store.threads.process.Pending(begin.thread.index()), begin.time,
+                       begin.time + duration, begin.offset, row});
+    });
+    AddStretches(first, spans, stretches);
+  }
   GiveTracks(std::move(stretches), spans, merger, store);
 }
 
