@@ -68,6 +68,8 @@ struct Unit {
   std::size_t exact = 0;
   std::int64_t covered = 0;  ///< Weight of all occurrences.
   double score = 0;          ///< The same, but those that are not exact count half.
+  bool among_evaluations =
+      false;  ///< Evaluations run between some; they may take most of the time.
 };
 
 Unit UnitAt(const KernelSequence& sequence, std::size_t first, std::size_t period) {
@@ -112,6 +114,58 @@ class Evidence {
     return HoldsOptimizer(unit) && other * kPartOfUpdates >= sequence_.Weight(unit.first, last);
   }
 
+  /// Returns whether what `outer` holds beside `inner`, a training step, looks like evaluation:
+  /// most of its kernel time is in kernels that training has, too, it updates nothing, and its
+  /// batches are no smaller than half of training's. The rollouts of reinforcement learning copy in
+  /// single observations.
+  bool OthersEvaluate(const Unit& outer, const Unit& inner) {
+    constexpr double kMostly = 0.7;
+    constexpr std::int64_t kSmaller = 2;
+    // The recording may cut the step that the first one begins with.
+    const auto whole = std::find_if(outer.occurrences.begin() + 1, outer.occurrences.end(),
+                                    [](const Occurrence& found) { return found.exact; });
+    if (whole == outer.occurrences.end()) return false;
+    const auto [begin, end, exact] = *whole;
+    const std::unordered_set<std::uint32_t> own(
+        sequence_.symbols.begin() + static_cast<std::ptrdiff_t>(inner.first),
+        sequence_.symbols.begin() + static_cast<std::ptrdiff_t>(inner.first + inner.period));
+    std::int64_t others = 0, known = 0;
+    std::vector<Interval> training;
+    std::size_t kernel = begin;
+    const auto pass_others = [&](std::size_t until) {
+      for (; kernel < until; ++kernel) {
+        if (IsOptimizer(kernel)) return false;
+        const std::int64_t weight = sequence_.Weight(kernel, kernel + 1);
+        others += weight;
+        known += own.contains(sequence_.symbols[kernel]) ? weight : 0;
+      }
+      return true;
+    };
+    for (const Occurrence& found : inner.occurrences) {
+      if (found.last <= begin || found.first >= end) continue;
+      if (!pass_others(found.first)) return false;
+      kernel = found.last;
+      training.push_back({BatchFrom(found.first), StartOf(found.last - 1)});
+    }
+    if (training.size() < kMinCountOfSure || !pass_others(end)) return false;
+    if (static_cast<double>(known) < kMostly * static_cast<double>(others)) return false;
+
+    const Interval all = {BatchFrom(begin), StartOf(end - 1)};
+    std::int64_t bytes[2] = {}, copies[2] = {};  // Of others, of training.
+    const std::vector<TimeNs>& times = CopiesIntoDevice();
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (times[i] < all.start || times[i] >= all.end) continue;
+      const auto after = std::partition_point(training.begin(), training.end(),
+                                              [&](Interval in) { return in.end <= times[i]; });
+      const bool of_training = after != training.end() && after->start <= times[i];
+      bytes[of_training] +=
+          std::max<std::int64_t>(store_.gpu_tasks.bytes[copy_tasks_[i].index()], 0);
+      ++copies[of_training];
+    }
+    if (copies[1] == 0) return false;
+    return copies[0] == 0 || bytes[0] / copies[0] >= bytes[1] / copies[1] / kSmaller;
+  }
+
   bool DeviceRunsOptimizer() {
     const auto& tasks = store_.gpu_tasks;
     const DeviceId device = store_.DeviceOf(sequence_.tasks.front());
@@ -151,9 +205,7 @@ class Evidence {
     const GpuTaskId task = sequence_.tasks[kernel];
     if (!copies_in) return task;
     const std::vector<TimeNs>& copies = CopiesIntoDevice();
-    const TimeNs after =
-        kernel > 0 ? store_.TaskEnd(sequence_.tasks[kernel - 1]) : TimeNs(INT64_MIN);
-    const auto first = std::lower_bound(copies.begin(), copies.end(), after);
+    const auto first = std::lower_bound(copies.begin(), copies.end(), BatchFrom(kernel));
     if (first == copies.end() || *first >= StartOf(kernel)) return task;
     const GpuTaskId copy = copy_tasks_[static_cast<std::size_t>(first - copies.begin())];
     if (kernel == 0) return copy;
@@ -166,6 +218,11 @@ class Evidence {
       return copy;
     const auto at = [&](HostEventId launch) { return store_.host_events.start[launch.index()]; };
     return at(launches[2]) - at(launches[1]) < at(launches[1]) - at(launches[0]) ? copy : task;
+  }
+
+  /// Returns the end of the kernel before: what is copied from then on is for this one.
+  TimeNs BatchFrom(std::size_t kernel) const {
+    return kernel > 0 ? store_.TaskEnd(sequence_.tasks[kernel - 1]) : TimeNs(INT64_MIN);
   }
 
   TimeNs StartOf(std::size_t kernel) const {
@@ -337,6 +394,106 @@ bool FollowEachOther(const Unit& unit) {
   return followed * 3 > (found.size() - 1) * 2;
 }
 
+/// Where in the unit a step begins: behind the optimizer, else at a copy from the host, else where
+/// the replay of a graph begins, else where the repetition begins if something else ran before,
+/// else behind the longest gap.
+std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
+  const std::size_t period = unit.period;
+  // The longest stretch without an optimizer's kernel.
+  std::size_t best = 0, longest = 0, run = 0;
+  bool optimizer = false;
+  for (std::size_t i = 0; i < 2 * period; ++i) {
+    if (evidence.IsOptimizer(unit.first + i % period)) {
+      optimizer = true;
+      run = 0;
+    } else if (++run > longest && run <= period) {
+      longest = run;
+      best = (i + 1 - run) % period;
+    }
+  }
+  if (optimizer) return best;
+
+  std::vector<std::size_t> copied(period), launched(period);
+  bool all_of_graphs = true;
+  std::vector<std::vector<DurationNs>> gaps(period);
+  const std::vector<TimeNs>& copies = evidence.CopiesIntoDevice();
+  std::size_t exact = 0;
+  for (const Occurrence& found : unit.occurrences) {
+    if (!found.exact) continue;
+    ++exact;
+    for (std::size_t i = 0; i < period; ++i) {
+      const std::size_t kernel = found.first + i;
+      all_of_graphs = all_of_graphs && evidence.IsGraph(kernel);
+      if (kernel == 0 || evidence.LaunchOf(kernel) != evidence.LaunchOf(kernel - 1)) ++launched[i];
+      if (kernel == 0) continue;
+      gaps[i].push_back(evidence.GapBefore(kernel));
+      const auto copy =
+          std::lower_bound(copies.begin(), copies.end(), evidence.StartOf(kernel - 1));
+      if (copy != copies.end() && *copy < evidence.StartOf(kernel)) ++copied[i];
+    }
+  }
+  const auto most = std::max_element(copied.begin(), copied.end());
+  if (*most * 5 >= exact * 4 && *most > 0) return static_cast<std::size_t>(most - copied.begin());
+  // Each step is the replay of one graph.
+  const auto begins = [](std::size_t count) { return count > 0; };
+  if (all_of_graphs && std::ranges::count_if(launched, begins) == 1)
+    return static_cast<std::size_t>(std::ranges::find_if(launched, begins) - launched.begin());
+  if (unit.occurrences.front().first > 0 && evidence.SidesOf(unit).first.foreign) return 0;
+  std::size_t widest = 0;
+  DurationNs gap(INT64_MIN);
+  for (std::size_t i = 0; i < period; ++i) {
+    if (gaps[i].empty()) continue;
+    const auto middle = gaps[i].begin() + static_cast<std::ptrdiff_t>(gaps[i].size() / 2);
+    std::nth_element(gaps[i].begin(), middle, gaps[i].end());
+    if (*middle > gap) {
+      gap = *middle;
+      widest = i;
+    }
+  }
+  return widest;
+}
+
+/// The same unit, but it begins where a step does.
+Unit MoveToBegin(const KernelSequence& sequence, Unit unit, Evidence& evidence) {
+  const std::size_t phase = PhaseOf(unit, evidence);
+  if (phase == 0) return unit;
+  const std::size_t first = unit.first + phase;
+  const std::size_t begin = first + unit.period <= sequence.size() ? first : first - unit.period;
+  Unit moved = UnitAt(sequence, begin, unit.period);
+  moved.among_evaluations = unit.among_evaluations;
+  return moved.occurrences.size() >= kMinCount ? moved : unit;
+}
+
+/// Returns the training step of a unit that holds several steps and an evaluation. Without it, an
+/// evaluation after every so many steps makes them one step.
+std::optional<Unit> StepAmongEvaluations(const KernelSequence& sequence, const Unit& unit,
+                                         Evidence& evidence) {
+  // A step runs from the end of one update to the end of a next one. Foreign kernels may split
+  // an update.
+  constexpr std::size_t kMostPartsOfUpdate = 16, kMostTries = 8;
+  const std::size_t end = unit.first + unit.period;
+  std::vector<std::size_t> ends;
+  for (std::size_t i = unit.first; i + 1 < end; ++i) {
+    if (evidence.IsOptimizer(i) && !evidence.IsOptimizer(i + 1)) ends.push_back(i + 1);
+  }
+  std::size_t tries = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    for (std::size_t k = i + 1; k < std::min(ends.size(), i + 1 + kMostPartsOfUpdate); ++k) {
+      const auto first = sequence.symbols.begin() + static_cast<std::ptrdiff_t>(ends[i]);
+      const auto last = sequence.symbols.begin() + static_cast<std::ptrdiff_t>(ends[k]);
+      if (ends[k] + (ends[k] - ends[i]) > end || !std::equal(first, last, last)) continue;
+      if (++tries > kMostTries) return std::nullopt;
+      Unit inner = UnitAt(sequence, ends[i], ends[k] - ends[i]);
+      if (!evidence.HoldsUpdate(inner)) continue;
+      inner = MoveToBegin(sequence, std::move(inner), evidence);
+      if (!FollowEachOther(inner) || !evidence.OthersEvaluate(unit, inner)) continue;
+      inner.among_evaluations = true;
+      return inner;
+    }
+  }
+  return std::nullopt;
+}
+
 /// The unit that is a step, if any repeats: the heaviest repetition (of those with an update, if
 /// any), or one that repeats in it and tells more of being a step.
 std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidence) {
@@ -368,6 +525,9 @@ std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidenc
     const bool is_step = optimizer ? evidence.HoldsOptimizer(inner) && FollowEachOther(inner)
                                    : evidence.CopiesIn(inner) || evidence.Waits(inner);
     if (is_step && (chosen == &*best || inner.period > chosen->period)) chosen = &inner;
+  }
+  if (optimizer) {
+    if (std::optional<Unit> step = StepAmongEvaluations(sequence, *chosen, evidence)) return step;
   }
   return *chosen;
 }
@@ -457,65 +617,6 @@ Unit JoinUnits(const Unit& unit, std::size_t pass) {
   return joined;
 }
 
-/// Where in the unit a step begins: behind the optimizer, else at a copy from the host, else where
-/// the replay of a graph begins, else where the repetition begins if something else ran before,
-/// else behind the longest gap.
-std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
-  const std::size_t period = unit.period;
-  // The longest stretch without an optimizer's kernel.
-  std::size_t best = 0, longest = 0, run = 0;
-  bool optimizer = false;
-  for (std::size_t i = 0; i < 2 * period; ++i) {
-    if (evidence.IsOptimizer(unit.first + i % period)) {
-      optimizer = true;
-      run = 0;
-    } else if (++run > longest && run <= period) {
-      longest = run;
-      best = (i + 1 - run) % period;
-    }
-  }
-  if (optimizer) return best;
-
-  std::vector<std::size_t> copied(period), launched(period);
-  bool all_of_graphs = true;
-  std::vector<std::vector<DurationNs>> gaps(period);
-  const std::vector<TimeNs>& copies = evidence.CopiesIntoDevice();
-  std::size_t exact = 0;
-  for (const Occurrence& found : unit.occurrences) {
-    if (!found.exact) continue;
-    ++exact;
-    for (std::size_t i = 0; i < period; ++i) {
-      const std::size_t kernel = found.first + i;
-      all_of_graphs = all_of_graphs && evidence.IsGraph(kernel);
-      if (kernel == 0 || evidence.LaunchOf(kernel) != evidence.LaunchOf(kernel - 1)) ++launched[i];
-      if (kernel == 0) continue;
-      gaps[i].push_back(evidence.GapBefore(kernel));
-      const auto copy =
-          std::lower_bound(copies.begin(), copies.end(), evidence.StartOf(kernel - 1));
-      if (copy != copies.end() && *copy < evidence.StartOf(kernel)) ++copied[i];
-    }
-  }
-  const auto most = std::max_element(copied.begin(), copied.end());
-  if (*most * 5 >= exact * 4 && *most > 0) return static_cast<std::size_t>(most - copied.begin());
-  // Each step is the replay of one graph.
-  const auto begins = [](std::size_t count) { return count > 0; };
-  if (all_of_graphs && std::ranges::count_if(launched, begins) == 1)
-    return static_cast<std::size_t>(std::ranges::find_if(launched, begins) - launched.begin());
-  if (unit.occurrences.front().first > 0 && evidence.SidesOf(unit).first.foreign) return 0;
-  std::size_t widest = 0;
-  DurationNs gap(INT64_MIN);
-  for (std::size_t i = 0; i < period; ++i) {
-    if (gaps[i].empty()) continue;
-    const auto middle = gaps[i].begin() + static_cast<std::ptrdiff_t>(gaps[i].size() / 2);
-    std::nth_element(gaps[i].begin(), middle, gaps[i].end());
-    if (*middle > gap) {
-      gap = *middle;
-      widest = i;
-    }
-  }
-  return widest;
-}
-
 /// Spans from one time to the next; the last lasts as long as the median one, if it may: what
 /// follows on this stream would have ended it.
 std::vector<Interval> SpansBetween(const std::vector<std::pair<TimeNs, TimeNs>>& bounds,
@@ -600,7 +701,8 @@ KernelSteps StepsOf(const TraceStore& store, const KernelSequence& sequence, con
   const std::int64_t total = sequence.weight_before.back();
   steps.covered = total > 0 ? static_cast<double>(unit.covered) / static_cast<double>(total) : 0;
   const bool few = unit.period < kFewKernels;
-  if (steps.covered < (few ? kMinCoveredOfFew : kMinCovered)) return steps;
+  if (steps.covered < (few ? kMinCoveredOfFew : kMinCovered) && !unit.among_evaluations)
+    return steps;
   if (few && unit.occurrences.size() < kMinCountOfFew) return steps;
   steps.has_update = holds_update;
   steps.kernels = unit.period;
@@ -631,13 +733,7 @@ KernelSteps SearchSequence(const TraceStore& store, NameFacts& names,
       return steps;
     }
   }
-  if (const std::size_t phase = PhaseOf(*unit, evidence); phase > 0) {
-    const std::size_t first = unit->first + phase;
-    const std::size_t begin =
-        first + unit->period <= sequence.size() ? first : first - unit->period;
-    Unit moved = UnitAt(sequence, begin, unit->period);
-    if (moved.occurrences.size() >= kMinCount) unit = std::move(moved);
-  }
+  unit = MoveToBegin(sequence, *std::move(unit), evidence);
   return StepsOf(store, sequence, *unit, evidence);
 }
 

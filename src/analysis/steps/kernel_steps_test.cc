@@ -167,6 +167,37 @@ TEST(KernelSteps, WithAnUpdateGoBeforeTheirLayers) {
   EXPECT_EQ(LengthsUs(steps), Lengths(8, 380));
 }
 
+TEST(KernelSteps, AreNotSeveralAndAnEvaluation) {
+  const std::vector<std::string> forward = Layers(4);
+  const std::vector<std::string> step = Join(forward, {"loss", "backward", kFusedAdam});
+  for (int begin = 0; begin < 3; ++begin) {
+    // The recording begins anywhere.
+    Stream stream;
+    if (begin == 1) stream.Run({"loss", "backward", kFusedAdam}).CopyIn().Run(step);
+    if (begin == 2) stream.Run({"attention", "mlp"});
+    for (int i = 0; i < 4; ++i) {
+      for (int k = 0; k < 30; ++k) stream.CopyIn().Run(forward);
+      for (int k = 0; k < 5; ++k) stream.CopyIn().Run(step);
+    }
+    const KernelSteps steps = stream.Find();
+    EXPECT_EQ(steps.kernels, step.size());
+    EXPECT_EQ(steps.spans.size(), begin == 1 ? 21u : 20u);
+    EXPECT_LT(steps.covered, 0.2);
+  }
+}
+
+TEST(KernelSteps, OfReinforcementLearningHoldTheirRollouts) {
+  const std::vector<std::string> forward = Layers(4);
+  const std::vector<std::string> update = Join(forward, {"loss", "backward", kFusedAdam});
+  Stream stream;
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 30; ++k) stream.CopyIn().Run(forward).Run({"sample"});
+    stream.Run(update, 5);
+  }
+  const KernelSteps steps = stream.Find();
+  EXPECT_EQ(steps.kernels, 30 * (forward.size() + 1) + 5 * update.size());
+}
+
 TEST(KernelSteps, MayHoldTwoUpdates) {
   // Two networks in turn, with the same layers.
   const std::vector<std::string> step =
