@@ -147,6 +147,22 @@ TEST(BuildGraphTest, ALateTaskThatNothingEndedBeforeStaysUnexplained) {
   EXPECT_TRUE(EdgesOf(graph, EdgeKind::kCrossStream).empty());
 }
 
+TEST(BuildGraphTest, ACallAtTheMomentOfAReturnFollowsIt) {
+  // As in traces of whole microseconds.
+  StoreBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int t = 100 * step;
+    b.Step(step, kMain, t, 100);
+    b.Call("cudaLaunchKernel", kMain, t + 10, 5, step);
+    b.Kernel(kGemm, kStream, t + 20, 30, step);
+    b.Call("cudaDeviceSynchronize", kMain, t + 15, 40);
+    b.Call("cudaEventRecord", kMain, t + 55, 5);
+  }
+  const Graph graph = GraphOf(b);
+  EXPECT_EQ(graph.ledger.dropped_edges, 0);
+  EXPECT_EQ(EdgesOf(graph, EdgeKind::kHost).size(), 8u) << "with one to each return";
+}
+
 TEST(BuildGraphTest, OneStepIsNoCycle) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 100);
