@@ -74,6 +74,27 @@ std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
   return window;
 }
 
+/// Returns what the host does for a step: with the work since the step before, such as a fetch
+/// between two marks. A pause belongs to no step.
+Interval HostOf(const Steps& steps, std::size_t row) {
+  Interval host = steps.list[row].on_host;
+  if (row > 0 && !steps.list[row].after_pause)
+    host.start = std::min(host.start, steps.list[row - 1].on_host.end);
+  return host;
+}
+
+/// Returns whether much of the host's time lies between its steps. That of the first was not
+/// recorded.
+bool WorksBetweenSteps(const Steps& steps, const StepWindow& window) {
+  constexpr std::int64_t kMuch = 200;  // One part in.
+  DurationNs inside, between;
+  for (std::size_t row = window.first + 1; row <= window.last; ++row) {
+    inside += steps.list[row].on_host.length();
+    between += HostOf(steps, row).length() - steps.list[row].on_host.length();
+  }
+  return between.ns() > inside.ns() / kMuch;
+}
+
 }  // namespace
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
@@ -101,6 +122,8 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
     const StepWindow run{.first = first, .last = row};
     if (!longest || run.steps() > longest->steps()) longest = run;
   }
+  if (longest && longest->first == 0 && longest->steps() > 2 && WorksBetweenSteps(steps, *longest))
+    ++longest->first;
   return longest;
 }
 
@@ -109,11 +132,11 @@ Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowle
                                 const Calibration& calibration) {
   AnalysisOptions options;
   options.process_of_steps = steps.process;
-  Interval host = steps.list[window.first].on_host;
+  Interval host = HostOf(steps, window.first);
   TimeNs gpu_end = host.end;
   for (std::size_t row = window.first; row <= window.last; ++row) {
     const StepRow& step = steps.list[row];
-    options.known_steps.push_back({step.index, step.on_host});
+    options.known_steps.push_back({step.index, HostOf(steps, row)});
     host.end = std::max(host.end, step.on_host.end);
     gpu_end = std::max({gpu_end, host.end, step.start + step.wall});
   }

@@ -11,8 +11,9 @@ namespace headroom {
 namespace step_window_test {
 
 /// Steps on a host that paces the GPU: a kernel of 10 us each, the host as long as given, in us,
-/// with that many operators besides.
-std::unique_ptr<TraceStore> StepsOf(const std::vector<std::int64_t>& hosts, int operators = 0) {
+/// with that many operators besides, and `between` us of work between the marks.
+std::unique_ptr<TraceStore> StepsOf(const std::vector<std::int64_t>& hosts, int operators = 0,
+                                    std::int64_t between = 0) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
   std::int64_t at = 0, number = 0;
@@ -20,7 +21,7 @@ std::unique_ptr<TraceStore> StepsOf(const std::vector<std::int64_t>& hosts, int 
     b.Step(number++, kMain, at, host);
     for (int i = 0; i < operators; ++i) b.Op("aten::view", kMain, at + 40, 1);
     b.Launch("aten::mm", kMain, at + 5, kGemm, kStream, at + 12, 10);
-    at += host;
+    at += host + between;
   }
   return b.Build();
 }
@@ -93,6 +94,20 @@ TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
   const Forecaster forecaster(*made.value().job);
   EXPECT_DOUBLE_EQ(forecaster.baseline().traced_step_ms, 0.1);
   EXPECT_DOUBLE_EQ(forecaster.baseline().corrected.mid, 0.1);
+}
+
+TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
+  // Such as a fetch. That of step 0 was not recorded.
+  const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100}, 0, 50);
+  const Steps steps = StepsIn(*store);
+  const std::optional<StepWindow> whole = LongestWholeRun(steps);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->first, 1u);
+  const Result<WindowJob> made = MakeWindowJob(*store, TestKnowledge(), steps, *whole, {});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const Forecaster forecaster(*made.value().job);
+  EXPECT_DOUBLE_EQ(forecaster.baseline().traced_step_ms, 0.15);
+  EXPECT_DOUBLE_EQ(forecaster.baseline().corrected.mid, 0.15);
 }
 
 TEST(StepWindowTest, KeepsStepsThatOnlyTheWholeTraceTells) {
