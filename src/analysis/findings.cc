@@ -527,16 +527,21 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
     }
   }
   const IntervalSet waiting = IntervalSet::UnionOf(std::move(blocked));
-  // What the host does behind the last step's GPU work is in no step's time.
-  TimeNs end;
-  for (const std::size_t row : evidence.rows) {
+  // What the host does behind a step's GPU work is in the time of the next step. Behind the last
+  // one, no more counts than behind the others.
+  const auto end_of_gpu = [&](std::size_t row) {
     const StepRow& step = evidence.steps.steps.list[row];
-    end = std::max(end, step.start + step.wall);
+    return step.start + step.wall;
+  };
+  const std::size_t last = evidence.rows.back();
+  DurationNs behind;
+  for (const std::size_t row : evidence.rows) {
+    if (row != last) behind = std::max(behind, evidence.steps.hosts[row].end - end_of_gpu(row));
   }
   DurationNs own;
   for (const std::size_t row : evidence.rows) {
     Interval host = evidence.steps.hosts[row];
-    host.end = std::clamp(end, host.start, host.end);
+    if (row == last) host.end = std::clamp(end_of_gpu(row) + behind, host.start, host.end);
     own += host.length() - waiting.MeasureWithin(host) - evidence.steps.recording[row];
   }
   const DurationNs unrecorded = Wall(evidence) - MeanProfilerCost(evidence);

@@ -96,7 +96,7 @@ class Recording {
     constexpr std::int64_t kHardlyAny = 20;  // One part in.
     std::vector<Interval> silent;
     for (const Interval& pause : pauses.intervals()) {
-      if (events_of_process.MeasureWithin(pause).ns() * kHardlyAny <= pause.length().ns())
+      if (events_of_process.MeasureWithin(pause).ns() <= pause.length().ns() / kHardlyAny)
         silent.push_back(pause);
     }
     const IntervalSet nothing =
@@ -150,7 +150,7 @@ class Recording {
     // One that takes next to nothing of the gap does not show what it is.
     constexpr std::int64_t kNextToNothing = 20;  // One part in.
     if (!longest.valid() ||
-        events.duration[longest.index()].ns() * kNextToNothing < gap.length().ns())
+        events.duration[longest.index()].ns() < gap.length().ns() / kNextToNothing)
       return "";
     return std::string(store_.Text(events.name[longest.index()]));
   }

@@ -482,8 +482,8 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   constexpr std::int64_t kNextToNothing = 20;
   const DurationNs gap = sorted.empty() ? DurationNs(0) : sorted[sorted.size() / 2];
   const bool is_whole = ranges.size() < kFewestMarks ||
-                        gap.ns() * kNextToNothing * static_cast<std::int64_t>(ranges.size()) <=
-                            best->second.covered.ns();
+                        gap.ns() <= best->second.covered.ns() /
+                                        (kNextToNothing * static_cast<std::int64_t>(ranges.size()));
   found.source = is_whole ? StepSource::kAnnotation : StepSource::kInferred;
   if (!is_whole) {
     found.confidence = ranges.size() >= 5 ? "high" : "medium";

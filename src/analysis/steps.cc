@@ -539,7 +539,7 @@ bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, In
         continue;
       covered.AppendInOrder({events.start[row], std::min(end, gap.end)});
     }
-    if (covered.Measure().ns() * kHardlyAny > gap.length().ns()) return true;
+    if (covered.Measure().ns() > gap.length().ns() / kHardlyAny) return true;
   }
   return false;
 }
@@ -560,7 +560,7 @@ void FindPauses(const TraceStore& store, NameFacts& names, const WorkEnds& ends,
   for (std::size_t i = 1; i < out.hosts.size(); ++i) {
     const Interval gap = {out.hosts[i - 1].end, out.hosts[i].start};
     out.steps.list[i].after_pause =
-        gap.length().ns() > kUsualSteps * usual.ns() && !IsRecorded(store, names, out.process, gap);
+        gap.length().ns() / kUsualSteps > usual.ns() && !IsRecorded(store, names, out.process, gap);
   }
 }
 

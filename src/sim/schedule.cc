@@ -35,7 +35,7 @@ const std::int64_t* Replayer::Cycle(const Plan& plan, int cycle) const {
          static_cast<std::size_t>(plan.shape->most_cycles_back + cycle) * 2 * plan.tasks();
 }
 
-void Replayer::RunCycle(const Plan& plan, int cycle) {
+void Replayer::RunCycle(const Plan& plan, int cycle, std::span<const std::int64_t> not_before) {
   std::int64_t* const moments = moments_.data() + (Cycle(plan, cycle) - moments_.data());
   const std::size_t tasks = plan.tasks();
   const std::uint32_t* const edge_begin = plan.shape->edge_begin.data();
@@ -45,8 +45,8 @@ void Replayer::RunCycle(const Plan& plan, int cycle) {
   std::uint32_t edge = edge_begin[0];
   for (std::size_t task = 0; task < tasks; ++task) {
     const std::uint32_t end = edge_begin[task + 1];
-    std::int64_t start = 0;
     // The first cycle begins at 0; nothing comes before.
+    std::int64_t start = not_before.empty() ? 0 : not_before[task];
     for (; edge < end; ++edge) start = std::max(start, moments[from[edge]] + lag[edge]);
     moments[2 * task] = start;
     moments[2 * task + 1] = start + duration[task];
@@ -62,10 +62,11 @@ std::int64_t Replayer::HeldBackBy(const Plan& plan, int cycle, TaskIndex task) c
   return events_.HeldBackBy(cycle * static_cast<std::int64_t>(plan.tasks()) + task);
 }
 
-std::span<const std::int64_t> Replayer::RunOnce(const Plan& plan) {
+std::span<const std::int64_t> Replayer::RunOnce(const Plan& plan,
+                                                std::span<const std::int64_t> not_before) {
   Prepare(plan, 1);
   if (plan.shape->channels.empty()) {
-    RunCycle(plan, 0);
+    RunCycle(plan, 0, not_before);
   } else {
     RunEvents(plan, 1);
   }

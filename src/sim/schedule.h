@@ -27,7 +27,11 @@ class Replayer {
 
   /// One cycle from nothing: nothing of an earlier cycle holds anything back. Moments by number, in
   /// ns.
-  std::span<const std::int64_t> RunOnce(const Plan& plan);
+  ///
+  /// @param not_before  by task, when it starts at the earliest; empty: 0. Ignored for a plan with
+  ///                    channels
+  std::span<const std::int64_t> RunOnce(const Plan& plan,
+                                        std::span<const std::int64_t> not_before = {});
 
   static constexpr int kMostCycles = 12;
   static constexpr double kSettled = 2e-4;
@@ -42,7 +46,7 @@ class Replayer {
 
  private:
   void Prepare(const Plan& plan, int cycles);
-  void RunCycle(const Plan& plan, int cycle);
+  void RunCycle(const Plan& plan, int cycle, std::span<const std::int64_t> not_before = {});
   void RunEvents(const Plan& plan, int cycles);
 
   int cycles_ = 0;

@@ -62,10 +62,8 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   const auto count = static_cast<std::size_t>(whole->steps());
   if (count == rows.size()) return chosen;
   chosen.window = whole;
-  if (whole->first == 1 && count + 1 == rows.size() && rows.front().Counts()) {
-    chosen.note = fmt::format("step {} is left out, as the step time leaves it out", rows[0].index);
-    return chosen;
-  }
+  // The step time leaves the first one out, too.
+  if (whole->first == 1 && count + 1 == rows.size()) return chosen;
   chosen.note = fmt::format(
       "{} of {} steps are left out: not all of their GPU work was recorded, they are of another "
       "kind "

@@ -223,10 +223,11 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
     if (!finding.saves_ms)
       finding.saves_note = "cannot be told: the replayed steps hold nothing of it";
   }
-  std::stable_sort(report.findings.begin(), report.findings.end(),
-                   [](const Finding& a, const Finding& b) {
-                     return a.saves_ms && (!b.saves_ms || a.saves_ms->mid > b.saves_ms->mid);
-                   });
+  // In whole nanoseconds: equal savings keep the order of the time that they hold.
+  const auto rank = [](const Finding& finding) {
+    return finding.saves_ms ? -std::llround(finding.saves_ms->mid * 1e6) : INT64_MAX;
+  };
+  std::ranges::stable_sort(report.findings, {}, rank);
   PutVerdictFirst(report.bottleneck.verdict, report.findings);
   return Status::Ok();
 }

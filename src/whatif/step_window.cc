@@ -83,18 +83,6 @@ Interval HostOf(const Steps& steps, std::size_t row) {
   return host;
 }
 
-/// Returns whether much of the host's time lies between its steps. That of the first was not
-/// recorded.
-bool WorksBetweenSteps(const Steps& steps, const StepWindow& window) {
-  constexpr std::int64_t kMuch = 200;  // One part in.
-  DurationNs inside, between;
-  for (std::size_t row = window.first + 1; row <= window.last; ++row) {
-    inside += steps.list[row].on_host.length();
-    between += HostOf(steps, row).length() - steps.list[row].on_host.length();
-  }
-  return between.ns() > inside.ns() / kMuch;
-}
-
 }  // namespace
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
@@ -122,8 +110,7 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
     const StepWindow run{.first = first, .last = row};
     if (!longest || run.steps() > longest->steps()) longest = run;
   }
-  if (longest && longest->first == 0 && longest->steps() > 2 && WorksBetweenSteps(steps, *longest))
-    ++longest->first;
+  if (longest && longest->first == 0 && longest->steps() > 2) ++longest->first;
   return longest;
 }
 

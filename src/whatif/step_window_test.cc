@@ -110,6 +110,32 @@ TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
   EXPECT_DOUBLE_EQ(forecaster.baseline().corrected.mid, 0.15);
 }
 
+TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
+  // A loader that delivers three batches at a time: in the long run, three steps take 460 us. The
+  // window holds one delivery in five steps, which as a cycle would be 101 us a step.
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200");
+  std::int64_t at = 0, gpu_free = 0;
+  for (int step = 0; step < 6; ++step) {
+    const std::int64_t wait = step % 3 == 0 ? 400 : 1;
+    b.Step(step, kMain, at, wait + 20);
+    b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, at, wait);
+    const std::int64_t start = std::max(gpu_free, at + wait + 10);
+    b.Launch("aten::mm", kMain, at + wait + 5, kGemm, kStream, start, 100);
+    gpu_free = start + 100;
+    at += wait + 20;
+  }
+  const std::unique_ptr<TraceStore> store = b.Build();
+  const Steps steps = StepsIn(*store);
+  const Result<WindowJob> made =
+      MakeWindowJob(*store, TestKnowledge(), steps, {.first = 1, .last = 5, .events = 0}, {});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  const Forecaster forecaster(*made.value().job);
+  EXPECT_EQ(forecaster.WhyNone(), "");
+  const MsInterval& corrected = forecaster.baseline().corrected;
+  EXPECT_GE(corrected.high, 0.46 / 3);
+}
+
 TEST(StepWindowTest, KeepsStepsThatOnlyTheWholeTraceTells) {
   // No annotations: what repeats in six steps is not looked for again in two of them.
   StoreBuilder b;
