@@ -306,8 +306,9 @@ class Evidence {
           side.of_model || MultipliesMatrices(family) || family == WorkFamily::kIndexing;
     };
     const DurationNs longest =
-        std::max(kLongPause, DurationNs(held.length().ns() * kUnitsOfALongPause /
-                                        static_cast<std::int64_t>(unit.occurrences.size())));
+        std::max(kLongPause, DurationNs(held.length().ns() /
+                                        static_cast<std::int64_t>(unit.occurrences.size()) *
+                                        kUnitsOfALongPause));
     Side before, after;
     const std::vector<TimeNs>& copies = CopiesIntoDevice();
     before.foreign = !copies.empty() && copies.front() < held.start;
