@@ -72,6 +72,7 @@ struct StepRow {
   std::optional<std::int64_t> tokens;  ///< That it computes, of all sequences, as its mark tells.
   bool of_other_kind = false;          ///< Than the main kind: in no figure but those by kind.
   bool after_pause = false;            ///< The loop paused before it (FindPauses()).
+  DurationNs since_previous;  ///< Host time between the step before and this one; 0 after a pause.
   TimeNs start;                        ///< Where `wall` begins.
   DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;

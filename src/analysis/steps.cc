@@ -544,7 +544,7 @@ bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, In
   return false;
 }
 
-/// Sets StepRow::after_pause.
+/// Sets StepRow::after_pause and since_previous.
 void FindPauses(const TraceStore& store, NameFacts& names, const WorkEnds& ends,
                 StepAnalysis& out) {
   constexpr std::int64_t kUsualSteps = 3;
@@ -561,6 +561,8 @@ void FindPauses(const TraceStore& store, NameFacts& names, const WorkEnds& ends,
     const Interval gap = {out.hosts[i - 1].end, out.hosts[i].start};
     out.steps.list[i].after_pause =
         gap.length().ns() / kUsualSteps > usual.ns() && !IsRecorded(store, names, out.process, gap);
+    if (!out.steps.list[i].after_pause && gap.start < gap.end)
+      out.steps.list[i].since_previous = gap.length();
   }
 }
 

@@ -57,6 +57,7 @@ TraceReport DemoReport() {
     const DurationNs wall = Us(73'500 + 400 * ((i + 1) % 3));
     report.steps.list.push_back({.index = 2 + i,
                                  .tokens = std::nullopt,
+                                 .since_previous = {},
                                  .start = TimeNs(5'000'000) + Us(1'000 + 74'000 * i),
                                  .wall = wall,
                                  .gpu_busy = Us(29'404),

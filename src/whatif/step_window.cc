@@ -75,12 +75,25 @@ std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
 }
 
 /// Returns what the host does for a step: with the work since the step before, such as a fetch
-/// between two marks. A pause belongs to no step.
-Interval HostOf(const Steps& steps, std::size_t row) {
-  Interval host = steps.list[row].on_host;
-  if (row > 0 && !steps.list[row].after_pause)
-    host.start = std::min(host.start, steps.list[row - 1].on_host.end);
-  return host;
+/// between two marks.
+Interval HostOf(const StepRow& step) {
+  return {step.on_host.start - step.since_previous, step.on_host.end};
+}
+
+/// Returns whether the first step of a run is another than those that follow: it takes far longer,
+/// or the host works between steps, and what it did before the first was not recorded.
+bool BeginsUnlike(const Steps& steps, const StepWindow& run) {
+  constexpr std::int64_t kMuch = 200;  // One part in.
+  std::vector<DurationNs> walls;
+  DurationNs inside, between;
+  for (std::size_t row = run.first + 1; row <= run.last; ++row) {
+    walls.push_back(steps.list[row].wall);
+    inside += steps.list[row].on_host.length();
+    between += steps.list[row].since_previous;
+  }
+  const auto middle = walls.begin() + static_cast<std::ptrdiff_t>(walls.size() / 2);
+  std::nth_element(walls.begin(), middle, walls.end());
+  return between.ns() > inside.ns() / kMuch || IsOutlier(steps.list[run.first].wall, *middle);
 }
 
 }  // namespace
@@ -110,7 +123,8 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
     const StepWindow run{.first = first, .last = row};
     if (!longest || run.steps() > longest->steps()) longest = run;
   }
-  if (longest && longest->first == 0 && longest->steps() > 2) ++longest->first;
+  if (longest && longest->first == 0 && longest->steps() > 2 && BeginsUnlike(steps, *longest))
+    ++longest->first;
   return longest;
 }
 
@@ -119,11 +133,11 @@ Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowle
                                 const Calibration& calibration) {
   AnalysisOptions options;
   options.process_of_steps = steps.process;
-  Interval host = HostOf(steps, window.first);
+  Interval host = HostOf(steps.list[window.first]);
   TimeNs gpu_end = host.end;
   for (std::size_t row = window.first; row <= window.last; ++row) {
     const StepRow& step = steps.list[row];
-    options.known_steps.push_back({step.index, HostOf(steps, row)});
+    options.known_steps.push_back({step.index, HostOf(step)});
     host.end = std::max(host.end, step.on_host.end);
     gpu_end = std::max({gpu_end, host.end, step.start + step.wall});
   }
