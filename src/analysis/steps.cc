@@ -140,14 +140,15 @@ void FindIdle(const TraceStore& store, StepAnalysis& out) {
   const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
   std::nth_element(delays.begin(), middle, delays.end());
   const DurationNs usual = delays.empty() ? DurationNs() : *middle;
-  constexpr std::int64_t kFarBeyond = 4;  // Delays vary.
+  constexpr std::int64_t kFarBeyond = 4;  // Delays vary, by the kind of task, too.
+  constexpr DurationNs kLeastUsual(10'000);
   for (const Gap& gap : gaps) {
     if (!is_late(gap)) {
       out.queued.AppendInOrder(gap.idle);
       continue;
     }
     TimeNs until = gap.idle.end;
-    if (delay(gap).ns() / kFarBeyond > usual.ns())
+    if (delay(gap).ns() / kFarBeyond > std::max(usual, kLeastUsual).ns())
       until = std::min(std::max(gap.launch.end, gap.launch.start + usual), until);
     out.late.AppendInOrder({gap.idle.start, until});
     out.queued.AppendInOrder({until, gap.idle.end});

@@ -67,7 +67,13 @@ DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attributi
 /// Gaps between tasks of a queue are shorter.
 constexpr DurationNs kLongStall(1'000'000);
 
-bool IsCopy(std::string_view call) { return call.find("emcpy") != std::string_view::npos; }
+IntervalSet LongStalls(const IntervalSet& held) {
+  IntervalSet stalls;
+  for (const Interval& interval : held.intervals()) {
+    if (interval.length() >= kLongStall) stalls.AppendInOrder(interval);
+  }
+  return stalls;
+}
 
 /// The longest part of one interval of `set` that lies in `within`.
 Interval LongestWithin(const IntervalSet& set, Interval within) {
@@ -125,12 +131,15 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   const std::vector<LaunchedStart> launched = FindLaunches(store, process);
   const std::vector<TimeNs> results = FindResults(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
+  const IntervalSet stalls = LongStalls(held);
   TimeNs priced(INT64_MIN);  // What earlier calls cost already.
   for (PricedSync& sync : syncs) {
     const TimeNs begin = events.start[sync.call.index()];
     const TimeNs end = store.HostEnd(sync.call);
-    if (IsCopy(store.Text(events.name[sync.call.index()]))) {
-      const Interval stall = LongestWithin(held, {std::max(begin, priced), end});
+    const StringId name = events.name[sync.call.index()];
+    if (names.Roles(name).Has(HostRole::kSync) &&
+        store.Text(name).find("emcpy") != std::string_view::npos) {
+      const Interval stall = LongestWithin(stalls, {std::max(begin, priced), end});
       if (stall.length() >= kLongStall) {
         sync.gpu_idle = stall;
         priced = stall.end;

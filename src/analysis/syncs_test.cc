@@ -186,7 +186,7 @@ TEST(Syncs, AreAsynchronousCopiesThatOutlastTheirCopy) {
   }
 }
 
-TEST(Syncs, CopiesCostALongStallOfTheQueue) {
+TEST(Syncs, SynchronousCopiesCostALongStallOfTheQueue) {
   for (const char* call : {"hipMemcpyWithStream", "cudaStreamSynchronize"}) {
     StoreBuilder b;
     b.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 20);
@@ -198,6 +198,17 @@ TEST(Syncs, CopiesCostALongStallOfTheQueue) {
     const bool copies = std::string_view(call) == "hipMemcpyWithStream";
     EXPECT_EQ(PricesUs(b, held), Prices{copies ? 3'950 : 45}) << call;
   }
+}
+
+TEST(Syncs, OfOneValueDoNotCostAStallThatOthersMake) {
+  // `.item()` is an asynchronous copy to pageable memory.
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 20);
+  b.Launch("aten::mm", kMain, 30, kGemm, kStream, 4'000, 20);
+  b.Call("cudaMemcpyAsync", kMain, 50, 4'000, 1'000);
+  b.Copy(CopyKind::kDeviceToHost, "Memcpy DtoH (Device -> Pageable)", kStream, 4'030, 2, 1'000);
+  b.Launch("aten::mm", kMain, 4'060, kGemm, kStream, 4'065, 10);
+  EXPECT_EQ(PricesUs(b, IntervalSet::UnionOf({{AtUs(36), AtUs(4'000)}})), Prices{33});
 }
 
 TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {

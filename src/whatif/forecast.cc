@@ -148,8 +148,8 @@ Forecaster::Forecaster(const Job& job)
       walls.empty() ? replayed.step_ns : sum / static_cast<double>(walls.size() - first);
   double error = replay_ns / static_cast<double>(job.graph().recorded_step.ns()) - 1;
   baseline_.replay_error_pct = 100 * error;
-  // While a launch queue fills or runs dry, steps take another time than in the long run: by no
-  // more than that. Then one pass tells whether the graph is right.
+  // While the launch queue fills or runs dry, steps differ from those of the long run, but by no
+  // more than its range. Then one pass shows whether the graph is right.
   const double off_ns = std::abs(error) * static_cast<double>(job.graph().recorded_step.ns()) *
                         static_cast<double>(job.graph().steps - 1);
   if (!baseline_.ReplayHolds() && walls.size() > 1 && off_ns <= QueueRangeNs(job.graph())) {

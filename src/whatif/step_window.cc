@@ -80,9 +80,9 @@ Interval HostOf(const StepRow& step) {
   return {step.on_host.start - step.since_previous, step.on_host.end};
 }
 
-/// Returns whether the first step of a run is another than those that follow: it takes far longer,
-/// or the host works between steps, and what it did before the first was not recorded.
-bool BeginsUnlike(const Steps& steps, const StepWindow& run) {
+/// Returns whether the first step of a run differs from the others: it takes far longer, or the
+/// host works between steps, and its work before the first step was not recorded.
+bool FirstDiffers(const Steps& steps, const StepWindow& run) {
   constexpr std::int64_t kMuch = 200;  // One part in.
   std::vector<DurationNs> walls;
   DurationNs inside, between;
@@ -123,7 +123,7 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
     const StepWindow run{.first = first, .last = row};
     if (!longest || run.steps() > longest->steps()) longest = run;
   }
-  if (longest && longest->first == 0 && longest->steps() > 2 && BeginsUnlike(steps, *longest))
+  if (longest && longest->first == 0 && longest->steps() > 2 && FirstDiffers(steps, *longest))
     ++longest->first;
   return longest;
 }

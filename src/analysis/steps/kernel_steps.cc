@@ -151,19 +151,18 @@ class Evidence {
     if (static_cast<double>(known) < kMostly * static_cast<double>(others)) return false;
 
     const Interval all = {BatchFrom(begin), StartOf(end - 1)};
-    std::int64_t bytes[2] = {}, copies[2] = {};  // Of others, of training.
+    std::int64_t largest_of_others = -1, largest_of_training = -1;  // In bytes; -1: no copy.
     const std::vector<TimeNs>& times = CopiesIntoDevice();
     for (std::size_t i = 0; i < times.size(); ++i) {
       if (times[i] < all.start || times[i] >= all.end) continue;
       const auto after = std::partition_point(training.begin(), training.end(),
                                               [&](Interval in) { return in.end <= times[i]; });
       const bool of_training = after != training.end() && after->start <= times[i];
-      bytes[of_training] +=
-          std::max<std::int64_t>(store_.gpu_tasks.bytes[copy_tasks_[i].index()], 0);
-      ++copies[of_training];
+      std::int64_t& largest = of_training ? largest_of_training : largest_of_others;
+      largest = std::max({largest, store_.gpu_tasks.bytes[copy_tasks_[i].index()], INT64_C(0)});
     }
-    if (copies[1] == 0) return false;
-    return copies[0] == 0 || bytes[0] / copies[0] >= bytes[1] / copies[1] / kSmaller;
+    if (largest_of_training < 0) return false;
+    return largest_of_others < 0 || largest_of_others >= largest_of_training / kSmaller;
   }
 
   bool DeviceRunsOptimizer() {
@@ -385,14 +384,14 @@ bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence
          (evidence.HoldsOptimizer(unit) || evidence.HoldsRepetition(unit));
 }
 
-/// Returns whether most occurrences directly follow each other. If two networks are trained in turn
-/// and end with the same kernels, other work lies between.
-bool FollowEachOther(const Unit& unit) {
+/// Returns whether more than `share` of the occurrences directly follow the one before. If two
+/// networks are trained in turn and end with the same kernels, other work lies between.
+bool FollowEachOther(const Unit& unit, double share) {
   const std::vector<Occurrence>& found = unit.occurrences;
   std::size_t followed = 0;
   for (std::size_t i = 0; i + 1 < found.size(); ++i)
     followed += found[i].last == found[i + 1].first ? 1 : 0;
-  return followed * 3 > (found.size() - 1) * 2;
+  return static_cast<double>(followed) > share * static_cast<double>(found.size() - 1);
 }
 
 /// Where in the unit a step begins: behind the optimizer, else at a copy from the host, else where
@@ -465,29 +464,33 @@ Unit MoveToBegin(const KernelSequence& sequence, Unit unit, Evidence& evidence) 
   return moved.occurrences.size() >= kMinCount ? moved : unit;
 }
 
-/// Returns the training step of a unit that holds several steps and an evaluation. Without it, an
-/// evaluation after every so many steps makes them one step.
+/// Returns the training step of a unit that holds at least three of them and an evaluation. Without
+/// it, an evaluation after every so many steps makes them one step.
 std::optional<Unit> StepAmongEvaluations(const KernelSequence& sequence, const Unit& unit,
                                          Evidence& evidence) {
-  // A step runs from the end of one update to the end of a next one. Foreign kernels may split
-  // an update.
-  constexpr std::size_t kMostPartsOfUpdate = 16, kMostTries = 8;
-  const std::size_t end = unit.first + unit.period;
+  // A step runs from the end of one update to the end of the next. Foreign kernels may split an
+  // update. The unit may begin between its steps, so they are sought in two units.
+  constexpr std::size_t kMaxPartsOfUpdate = 64, kMaxTries = 8;
+  const std::size_t end = std::min(unit.first + 2 * unit.period, sequence.size());
   std::vector<std::size_t> ends;
   for (std::size_t i = unit.first; i + 1 < end; ++i) {
     if (evidence.IsOptimizer(i) && !evidence.IsOptimizer(i + 1)) ends.push_back(i + 1);
   }
   std::size_t tries = 0;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    for (std::size_t k = i + 1; k < std::min(ends.size(), i + 1 + kMostPartsOfUpdate); ++k) {
+  for (std::size_t i = 0; i < ends.size() && tries < kMaxTries; ++i) {
+    for (std::size_t k = i + 1; k < std::min(ends.size(), i + 1 + kMaxPartsOfUpdate); ++k) {
+      const std::size_t period = ends[k] - ends[i];
       const auto first = sequence.symbols.begin() + static_cast<std::ptrdiff_t>(ends[i]);
-      const auto last = sequence.symbols.begin() + static_cast<std::ptrdiff_t>(ends[k]);
-      if (ends[k] + (ends[k] - ends[i]) > end || !std::equal(first, last, last)) continue;
-      if (++tries > kMostTries) return std::nullopt;
-      Unit inner = UnitAt(sequence, ends[i], ends[k] - ends[i]);
+      const auto last = first + static_cast<std::ptrdiff_t>(period);
+      if (period >= unit.period || ends[k] + period > end || !std::equal(first, last, last))
+        continue;
+      Unit inner;
+      inner.first = ends[i];
+      inner.period = period;
       if (!evidence.HoldsUpdate(inner)) continue;
-      inner = MoveToBegin(sequence, std::move(inner), evidence);
-      if (!FollowEachOther(inner) || !evidence.OthersEvaluate(unit, inner)) continue;
+      ++tries;
+      inner = MoveToBegin(sequence, UnitAt(sequence, ends[i], period), evidence);
+      if (!FollowEachOther(inner, 0.5) || !evidence.OthersEvaluate(unit, inner)) break;
       inner.among_evaluations = true;
       return inner;
     }
@@ -523,8 +526,9 @@ std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidenc
   const Unit* chosen = &*best;
   for (const Unit& inner : units) {
     if (inner.period * 2 > best->period || inner.score < best->score / 2) continue;
-    const bool is_step = optimizer ? evidence.HoldsOptimizer(inner) && FollowEachOther(inner)
-                                   : evidence.CopiesIn(inner) || evidence.Waits(inner);
+    const bool is_step = optimizer
+                             ? evidence.HoldsOptimizer(inner) && FollowEachOther(inner, 2.0 / 3)
+                             : evidence.CopiesIn(inner) || evidence.Waits(inner);
     if (is_step && (chosen == &*best || inner.period > chosen->period)) chosen = &inner;
   }
   if (optimizer) {
