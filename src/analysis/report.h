@@ -73,8 +73,8 @@ struct StepRow {
   bool of_other_kind = false;          ///< Than the main kind: in no figure but those by kind.
   bool after_pause = false;            ///< The loop paused before it (FindPauses()).
   DurationNs since_previous;  ///< Host time between the step before and this one; 0 after a pause.
-  TimeNs start;                        ///< Where `wall` begins.
-  DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
+  TimeNs start;               ///< Where `wall` begins.
+  DurationNs wall;            ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
   Interval on_host;                ///< The step as the host sees it.
