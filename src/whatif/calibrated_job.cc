@@ -62,8 +62,6 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   const auto count = static_cast<std::size_t>(whole->steps());
   if (count == rows.size()) return chosen;
   chosen.window = whole;
-  // The step time leaves the first one out, too.
-  if (whole->first == 1 && count + 1 == rows.size()) return chosen;
   chosen.note = fmt::format(
       "{} of {} steps are left out: not all of their GPU work was recorded, they are of another "
       "kind "

@@ -80,22 +80,6 @@ Interval HostOf(const StepRow& step) {
   return {step.on_host.start - step.since_previous, step.on_host.end};
 }
 
-/// Returns whether the first step of a run differs from the others: it takes far longer, or the
-/// host works between steps, and its work before the first step was not recorded.
-bool FirstDiffers(const Steps& steps, const StepWindow& run) {
-  constexpr std::int64_t kMuch = 200;  // One part in.
-  std::vector<DurationNs> walls;
-  DurationNs inside, between;
-  for (std::size_t row = run.first + 1; row <= run.last; ++row) {
-    walls.push_back(steps.list[row].wall);
-    inside += steps.list[row].on_host.length();
-    between += steps.list[row].since_previous;
-  }
-  const auto middle = walls.begin() + static_cast<std::ptrdiff_t>(walls.size() / 2);
-  std::nth_element(walls.begin(), middle, walls.end());
-  return between.ns() > inside.ns() / kMuch || IsOutlier(steps.list[run.first].wall, *middle);
-}
-
 }  // namespace
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
@@ -123,8 +107,6 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
     const StepWindow run{.first = first, .last = row};
     if (!longest || run.steps() > longest->steps()) longest = run;
   }
-  if (longest && longest->first == 0 && longest->steps() > 2 && FirstDiffers(steps, *longest))
-    ++longest->first;
   return longest;
 }
 

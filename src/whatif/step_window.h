@@ -33,8 +33,7 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
 
 /// The longest run of whole steps that follow each other without a pause, the first of several;
 /// none: no step is whole. One step that takes far longer than the others, or whose host does, is
-/// in no window. Neither is the first step of all, which the step time excludes, if it differs from
-/// the others.
+/// in no window.
 std::optional<StepWindow> LongestWholeRun(const Steps& steps);
 
 /// A job made of a window of a trace's steps.
