@@ -127,8 +127,9 @@ std::vector<Gap> FindGaps(const TraceStore& store, ProcessId process) {
   return gaps;
 }
 
-/// Splits the GPU's idle time by when the task that ends it was launched. A task that is launched
-/// late starts a usual delay after its launch; what goes beyond was no lateness of the host.
+/// Splits the GPU's idle time by when the task that ends it was launched. A task that was launched
+/// late could start after the usual delay. If it took far longer, the host is not to blame for the
+/// rest.
 void FindIdle(const TraceStore& store, StepAnalysis& out) {
   const std::vector<Gap> gaps = FindGaps(store, out.process);
   const auto is_late = [](const Gap& gap) { return gap.launch.start > gap.idle.start; };

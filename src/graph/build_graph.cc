@@ -55,10 +55,10 @@ DurationNs MedianOf(std::vector<DurationNs> values, DurationNs otherwise) {
 /// A task before the order of all is known.
 struct Draft {
   Task task;
-  TimeNs key;                 ///< Place in the order.
-  std::uint32_t on_host = 0;  ///< Among equal keys: calls and returns as the host makes them, then
-                              ///< GPU tasks.
-  std::vector<Edge> edges;    ///< `from` counts drafts.
+  TimeNs key;  ///< Place in the order.
+  /// Order among equal keys: calls and returns as the host makes them, then GPU tasks.
+  std::uint32_t order = 0;
+  std::vector<Edge> edges;  ///< `from` counts drafts.
 
   static constexpr std::uint32_t kOfGpu = UINT32_MAX;
 };
@@ -376,7 +376,7 @@ class GraphBuilder {
                     .pieces_begin = i == 0 ? offset : body + call.pieces_begin,
                     .pieces_end = body + call.pieces_end};
       draft.key = call.start;
-      draft.on_host = host_drafts_++;
+      draft.order = host_drafts_++;
       Edge edge{.from = previous,
                 .kind = call.handed_over ? EdgeKind::kHandOver : EdgeKind::kHost,
                 .provenance = call.handed_over ? Provenance::kInferred : Provenance::kRecorded};
@@ -427,7 +427,7 @@ class GraphBuilder {
                  .start = call.end,
                  .duration = DurationNs(0)};
     back.key = call.end;
-    back.on_host = host_drafts_++;
+    back.order = host_drafts_++;
     back.edges.push_back({.from = index});
     const auto draft = static_cast<TaskIndex>(drafts_.size());
     for (const GpuTaskId task : wait.tasks) {
@@ -521,7 +521,7 @@ class GraphBuilder {
                     .start = start,
                     .duration = store_.gpu_tasks.duration[task.index()]};
       draft.key = start;
-      draft.on_host = Draft::kOfGpu;
+      draft.order = Draft::kOfGpu;
       Last& last = streams[store_.gpu_tasks.stream[task.index()].index()];
       const bool first_on_stream = last.draft == kNoTask;
       const HostEventId launch = store_.gpu_tasks.launch[task.index()];
@@ -717,8 +717,8 @@ class GraphBuilder {
     std::vector<TaskIndex> order(drafts_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<TaskIndex>(i);
     std::sort(order.begin(), order.end(), [&](TaskIndex a, TaskIndex b) {
-      return std::tuple(drafts_[a].key, drafts_[a].on_host, a) <
-             std::tuple(drafts_[b].key, drafts_[b].on_host, b);
+      return std::tuple(drafts_[a].key, drafts_[a].order, a) <
+             std::tuple(drafts_[b].key, drafts_[b].order, b);
     });
     std::vector<TaskIndex> place(drafts_.size());
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<TaskIndex>(i);
@@ -799,7 +799,7 @@ class GraphBuilder {
   std::vector<PendingWait> waits_of_returns_;
   DurationNs latency_, gap_;
   std::vector<Draft> drafts_;
-  std::uint32_t host_drafts_ = 0;  ///< That have a place among equal keys.
+  std::uint32_t host_drafts_ = 0;  ///< Calls and returns so far, for Draft::order.
   Graph graph_;
 };
 

@@ -68,8 +68,8 @@ struct Unit {
   std::size_t exact = 0;
   std::int64_t covered = 0;  ///< Weight of all occurrences.
   double score = 0;          ///< The same, but those that are not exact count half.
-  bool among_evaluations =
-      false;  ///< Evaluations run between some; they may take most of the time.
+  /// Evaluations run between some occurrences, and may take most of the time.
+  bool among_evaluations = false;
 };
 
 Unit UnitAt(const KernelSequence& sequence, std::size_t first, std::size_t period) {
@@ -114,10 +114,10 @@ class Evidence {
     return HoldsOptimizer(unit) && other * kPartOfUpdates >= sequence_.Weight(unit.first, last);
   }
 
-  /// Returns whether what `outer` holds beside `inner`, a training step, looks like evaluation:
-  /// most of its kernel time is in kernels that training has, too, it updates nothing, and its
-  /// batches are no smaller than half of training's. The rollouts of reinforcement learning copy in
-  /// single observations.
+  /// Returns whether the rest of `outer`, without the training steps `inner`, looks like
+  /// evaluation. It updates nothing, and spends most of its time in kernels that training has, too.
+  /// Its largest copy to the device, if any, has at least half of the size of training's: rollouts
+  /// of reinforcement learning copy single observations, or training copies nothing.
   bool OthersEvaluate(const Unit& outer, const Unit& inner) {
     constexpr double kMostly = 0.7;
     constexpr std::int64_t kSmaller = 2;

@@ -255,7 +255,7 @@ void PairAsync(std::vector<AsyncHalf>& halves, Pairing& pairing, Merger& merger,
   std::vector<std::span<const AsyncHalf>> operations;
   ForEachRun(std::span<const AsyncHalf>(halves), operation_of,
              [&](std::span<const AsyncHalf> of_operation) { operations.push_back(of_operation); });
-  // Of two equal spans, the first one in the file holds the other.
+  // Equal spans of two operations nest in the order in which the operations begin.
   std::sort(operations.begin(), operations.end(),
             [](const auto& a, const auto& b) { return a.front().offset < b.front().offset; });
   for (const std::span<const AsyncHalf> of_operation : operations) {
