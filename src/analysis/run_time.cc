@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/steps/pauses.h"
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 

@@ -14,6 +14,7 @@
 #include "analysis/lost_records.h"
 #include "analysis/profiler_cost.h"
 #include "analysis/step_search.h"
+#include "analysis/steps/pauses.h"
 #include "analysis/steps/step_kind.h"
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
@@ -138,9 +139,7 @@ void FindIdle(const TraceStore& store, StepAnalysis& out) {
   for (const Gap& gap : gaps) {
     if (is_late(gap)) delays.push_back(delay(gap));
   }
-  const auto middle = delays.begin() + static_cast<std::ptrdiff_t>(delays.size() / 2);
-  std::nth_element(delays.begin(), middle, delays.end());
-  const DurationNs usual = delays.empty() ? DurationNs() : *middle;
+  const DurationNs usual = UpperMedian(std::move(delays));
   constexpr std::int64_t kFarBeyond = 4;  // Delays vary, by the kind of task, too.
   constexpr DurationNs kLeastUsual(10'000);
   for (const Gap& gap : gaps) {
@@ -172,12 +171,18 @@ bool LaunchesWork(const TraceStore& store, ProcessId process) {
   return false;
 }
 
-/// Row of the step whose host time holds `when`, or -1.
-std::int32_t StepAt(const std::vector<Interval>& hosts, TimeNs when) {
+/// Row of the first step that begins after `when`, or the number of steps.
+std::size_t FirstAfter(const std::vector<Interval>& hosts, TimeNs when) {
   const auto next = std::upper_bound(hosts.begin(), hosts.end(), when,
                                      [](TimeNs t, const Interval& host) { return t < host.start; });
-  if (next == hosts.begin() || when >= (next - 1)->end) return StepAnalysis::kNoStep;
-  return static_cast<std::int32_t>(next - hosts.begin()) - 1;
+  return static_cast<std::size_t>(next - hosts.begin());
+}
+
+/// Row of the step whose host time holds `when`, or -1.
+std::int32_t StepAt(const std::vector<Interval>& hosts, TimeNs when) {
+  const std::size_t next = FirstAfter(hosts, when);
+  if (next == 0 || when >= hosts[next - 1].end) return StepAnalysis::kNoStep;
+  return static_cast<std::int32_t>(next) - 1;
 }
 
 /// What the host recorded in a step.
@@ -442,12 +447,6 @@ Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
   return Status::Ok();
 }
 
-/// When the GPU is done with the work launched in and before the steps; INT64_MIN: there was none.
-struct WorkEnds {
-  TimeNs before_first{INT64_MIN};
-  std::vector<TimeNs> of_step;
-};
-
 /// By stream, whether any of its tasks is joined to its launch.
 std::vector<bool> StreamsWithLaunches(const TraceStore& store) {
   std::vector<bool> has_launches(store.streams.rows());
@@ -459,11 +458,12 @@ std::vector<bool> StreamsWithLaunches(const TraceStore& store) {
 
 /// Gives every task to the step in which it was launched; in which it began, where steps are of the
 /// GPU's time or no launch of its stream was recorded.
-WorkEnds AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
+LaunchedWork AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
   const bool any_launch = !on_gpu && HasLaunches(store);
-  WorkEnds ends;
-  ends.of_step.assign(out.hosts.size(), TimeNs(INT64_MIN));
+  LaunchedWork work;
+  work.of_step.resize(out.hosts.size());
+  work.before_step.resize(out.hosts.size());
   const std::vector<bool> has_launches = StreamsWithLaunches(store);
   auto misplaced = out.misplaced.begin();
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
@@ -481,20 +481,22 @@ WorkEnds AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out) {
         any_launch && launch.valid() ? store.host_events.start[launch.index()] : tasks.start[i];
     if (before_recording || when < out.hosts.front().start) {
       ++out.steps.tasks_before_first;
-      ends.before_first = std::max(ends.before_first, store.TaskEnd(GpuTaskId(i)));
+      work.end_before_first = std::max(work.end_before_first, store.TaskEnd(GpuTaskId(i)));
       continue;
     }
     const std::int32_t step = StepAt(out.hosts, when);
     if (step == StepAnalysis::kNoStep) {
       ++out.steps.tasks_outside;
+      if (const std::size_t next = FirstAfter(out.hosts, when); next < out.hosts.size())
+        work.before_step[next].Add(store, GpuTaskId(i));
       continue;
     }
     out.step_of_task[i] = step;
     const auto row = static_cast<std::size_t>(step);
     ++out.steps.list[row].tasks;
-    ends.of_step[row] = std::max(ends.of_step[row], store.TaskEnd(GpuTaskId(i)));
+    work.of_step[row].Add(store, GpuTaskId(i));
   }
-  return ends;
+  return work;
 }
 
 /// Where the first recorded task waited far longer behind its launch than those do that find the
@@ -523,64 +525,22 @@ TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
                                                               : TimeNs(INT64_MIN);
 }
 
-/// Returns whether events of the process that start in the gap cover more than a small part of it.
-/// Ignores occasional work.
-bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, Interval gap) {
-  constexpr std::int64_t kHardlyAny = 20;  // One part in.
-  const auto& events = store.host_events;
-  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
-    if (process.valid() && store.threads.process[t] != process) continue;
-    const TraceStore::RowRange range = HostEventsWithin(store, ThreadId(t), gap);
-    IntervalSet covered;
-    TimeNs occasional_until = gap.start;
-    for (std::uint32_t row = range.first; row < range.last; ++row) {
-      const TimeNs end = store.HostEnd(HostEventId(row));
-      if (IsOccasional(names.Roles(events.name[row])))
-        occasional_until = std::max(occasional_until, end);
-      if (events.start[row] < occasional_until || events.kind[row] == HostEventKind::kGpuAnnotation)
-        continue;
-      covered.AppendInOrder({events.start[row], std::min(end, gap.end)});
-    }
-    if (covered.Measure().ns() > gap.length().ns() / kHardlyAny) return true;
-  }
-  return false;
-}
-
-/// Sets StepRow::after_pause and since_previous.
-void FindPauses(const TraceStore& store, NameFacts& names, const WorkEnds& ends,
-                StepAnalysis& out) {
-  constexpr std::int64_t kUsualSteps = 3;
-  if (out.hosts.size() < 2) return;
-  std::vector<DurationNs> lengths;
-  lengths.reserve(out.hosts.size());
-  // A host that runs ahead finishes a step long before the GPU.
-  for (std::size_t i = 0; i < out.hosts.size(); ++i)
-    lengths.push_back(std::max(out.hosts[i].end, ends.of_step[i]) - out.hosts[i].start);
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  const DurationNs usual = *middle;
-  for (std::size_t i = 1; i < out.hosts.size(); ++i) {
-    const Interval gap = {out.hosts[i - 1].end, out.hosts[i].start};
-    out.steps.list[i].after_pause =
-        gap.length().ns() / kUsualSteps > usual.ns() && !IsRecorded(store, names, out.process, gap);
-    if (!out.steps.list[i].after_pause && gap.start < gap.end)
-      out.steps.list[i].since_previous = gap.length();
-  }
-}
-
 /// A step ends where its GPU work ends, and begins where that of the steps before it ended; the
 /// first does not pay for the queue that warm-up left. After steps whose GPU work is missing there
 /// may be nothing to wait for.
-void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
-  TimeNs previous_end = ends.before_first;
+void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
+  TimeNs previous_end = work.end_before_first;
   // Earlier work that outlasts the first step's runs beside it, on another stream or device.
-  if (!ends.of_step.empty() && previous_end >= ends.of_step.front())
+  if (!work.of_step.empty() && previous_end >= work.of_step.front().end)
     previous_end = TimeNs(INT64_MIN);
   bool follows_work = false;
   for (std::size_t i = 0; i < out.hosts.size(); ++i) {
-    follows_work = follows_work && !out.steps.list[i].after_pause;
+    if (out.steps.list[i].after_pause) {
+      follows_work = false;
+      previous_end = std::max(previous_end, work.before_step[i].end);
+    }
     Interval span = out.hosts[i];
-    const TimeNs gpu_end = ends.of_step[i];
+    const TimeNs gpu_end = work.of_step[i].end;
     const bool has_work = gpu_end.ns() != INT64_MIN;
     if (has_work) {
       span.start = follows_work
@@ -660,13 +620,13 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   out.before_recording = FindWorkBeforeRecording(store);
   out.misplaced = FindMisplacedTasks(store, names);
 
-  WorkEnds ends = AssignTasks(store, found.on_gpu, out);
-  ends.before_first = std::max(ends.before_first, BusyBeforeRecording(store, out));
+  LaunchedWork work = AssignTasks(store, found.on_gpu, out);
+  work.end_before_first = std::max(work.end_before_first, BusyBeforeRecording(store, out));
   const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);
-  FindPauses(store, names, ends, out);
-  TimeSteps(ends, store.gpu_tasks.rows() > 0, out);
+  FindPauses(store, names, work, out);
+  TimeSteps(work, store.gpu_tasks.rows() > 0, out);
   MarkTouchedSteps(store, out);
   MarkStepsWithoutTime(counts, out);
   FindKinds(store, found.steps, counts, out);
@@ -699,15 +659,6 @@ std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& name
   Result<StepAnalysis> stretch = AnalyzeSteps(store, names, options);
   if (!stretch.ok() || stretch.value().steps.list.front().lost_tasks) return std::nullopt;
   return std::move(stretch).value();
-}
-
-IntervalSet PausesBetween(const StepAnalysis& steps) {
-  IntervalSet times;
-  for (std::size_t i = 1; i < steps.hosts.size(); ++i) {
-    if (steps.steps.list[i].after_pause)
-      times.AppendInOrder({steps.hosts[i - 1].end, steps.hosts[i].start});
-  }
-  return times;
 }
 
 WallSummary SummarizeWalls(std::span<const StepRow> rows) {

@@ -46,12 +46,6 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
 std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
                                         const StepAnalysis& steps);
 
-/// Returns the pauses of the loop. In a pause, the host is in no step for longer than three median
-/// steps, and almost nothing of the process is recorded except occasional work (IsOccasional()).
-/// Usually the profiler was off. Other work between marks, such as a fetch, belongs to the next
-/// step.
-IntervalSet PausesBetween(const StepAnalysis& steps);
-
 /// Of the steps of one or more files: clocks do not matter, for only lengths count.
 WallSummary SummarizeWalls(std::span<const StepRow> rows);
 

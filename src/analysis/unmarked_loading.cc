@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/steps/pauses.h"
 #include "base/ascii.h"
 #include "base/text.h"
 #include "store/slice.h"

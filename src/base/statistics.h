@@ -1,10 +1,12 @@
 // Order statistics and shares.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/time.h"
 
@@ -22,6 +24,15 @@ T SortedPercentile(std::span<T> values, int percent) {
 template <typename Container>
 auto SortedPercentile(const Container& values, int percent) {
   return SortedPercentile(std::span(values.data(), values.size()), percent);
+}
+
+/// The median of values in any order, of two the larger one; T() of none.
+template <typename T>
+T UpperMedian(std::vector<T> values) {
+  if (values.empty()) return T();
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 /// `part` of `whole` in percent; 0 of nothing.
