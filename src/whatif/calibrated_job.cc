@@ -34,6 +34,12 @@ struct Chosen {
   const Steps& Timed() const { return stretch ? *stretch : steps; }
 };
 
+/// "step 3", "steps 3 to 7".
+std::string NameSteps(const Steps& steps, const StepWindow& window) {
+  const std::int64_t first = steps.list[window.first].index, last = steps.list[window.last].index;
+  return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
+}
+
 Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
                            const AnalysisOptions& options) {
   NameFacts names(store, knowledge);
@@ -68,28 +74,32 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
       "or take far longer than the others, or such a step or a pause lies between; forecasts are "
       "of "
       "{}",
-      rows.size() - count, rows.size(),
-      count == 1
-          ? fmt::format("step {}", rows[whole->first].index)
-          : fmt::format("steps {} to {}", rows[whole->first].index, rows[whole->last].index));
+      rows.size() - count, rows.size(), NameSteps(chosen.steps, *whole));
   return chosen;
 }
 
-/// The step without the profiler that a report of the same steps gives.
-std::optional<MsInterval> CorrectedStep(const TraceStore& store, const Knowledge& knowledge,
-                                        const Steps& steps, const Calibration& calibration,
-                                        std::optional<double> measured_step_ms) {
+/// What a report of the same steps replays.
+struct ReportedJob {
+  StepWindow window;
+  WindowJob made;
+  MsInterval corrected;  ///< The step without the profiler.
+};
+
+/// None: the report forecasts nothing.
+std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const Knowledge& knowledge,
+                                           const Steps& steps, const Calibration& calibration,
+                                           std::optional<double> measured_step_ms) {
   const std::optional<StepWindow> window = ChooseWindow(store, steps);
   if (!steps.step_time || !window) return std::nullopt;
   // The report then gives none.
   if (steps.source == StepSource::kNone && window->events > kMaxWindowEvents) return std::nullopt;
-  const Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, calibration);
+  Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, calibration);
   if (!made.ok()) return std::nullopt;
   Job& job = *made.value().job;
   if (measured_step_ms && !job.CalibrateTo(*measured_step_ms).ok()) return std::nullopt;
   const Forecaster forecaster(job);
   if (!forecaster.WhyNone().empty()) return std::nullopt;
-  return forecaster.baseline().corrected;
+  return ReportedJob{*window, std::move(made).value(), forecaster.baseline().corrected};
 }
 
 /// What launches without a GPU task say of a job's recording; fails where they are too many.
@@ -140,12 +150,6 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
     made.job->SetStepTime(steps.value().Timed());
   }
   made.forecasts = std::move(steps.value().forecasts);
-  const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
-  if (!lost.ok()) {
-    if (made.forecasts.ok()) made.forecasts = lost.status();
-  } else if (!lost.value().empty()) {
-    made.note += (made.note.empty() ? "" : "; ") + lost.value();
-  }
   made.calibration = fmt::format("Calibration: {}.", chosen.value().from);
   if (measured_step_ms) {
     const Result<bool> told = made.job->CalibrateTo(*measured_step_ms);
@@ -157,9 +161,28 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
                            "it. {}",
                            *measured_step_ms, made.calibration);
   }
-  const std::optional<MsInterval> corrected =
-      CorrectedStep(store, knowledge, steps.value().Timed(), calibration, measured_step_ms);
-  if (corrected) made.job->SetStepTime(steps.value().Timed(), corrected);
+  const Steps& timed = steps.value().Timed();
+  std::optional<ReportedJob> reported =
+      MakeReportedJob(store, knowledge, timed, calibration, measured_step_ms);
+  if (reported && !options.first_step && !options.last_step) {
+    const Forecaster whole(*made.job);
+    if (!whole.WhyNone().empty()) {
+      made.slice = std::move(reported->made.slice);
+      made.job = std::move(reported->made.job);
+      made.note =
+          fmt::format("forecasts are of {}, as in the report: a replay of {} is off by {:+.1f} %",
+                      NameSteps(timed, reported->window),
+                      steps.value().window ? NameSteps(timed, *steps.value().window) : "all steps",
+                      whole.baseline().replay_error_pct);
+    }
+  }
+  if (reported) made.job->SetStepTime(timed, reported->corrected);
+  const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
+  if (!lost.ok()) {
+    if (made.forecasts.ok()) made.forecasts = lost.status();
+  } else if (!lost.value().empty()) {
+    made.note += (made.note.empty() ? "" : "; ") + lost.value();
+  }
   return made;
 }
 

@@ -21,8 +21,9 @@ struct CalibratedJob {
 };
 
 /// The job of the steps that `options` name, as if nothing else had been recorded; without any, of
-/// all, or where some are not whole, of the longest run that is. Fails as ChooseCalibration(),
-/// Job::Make() and Job::CalibrateTo() do.
+/// all, or where some are not whole, of the longest run that is. Where only the replay of the steps
+/// that a report replays holds, it is of those. Fails as ChooseCalibration(), Job::Make() and
+/// Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it
 Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,
