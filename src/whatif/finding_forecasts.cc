@@ -205,7 +205,8 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
 void TellExcess(const TraceReport& report, Finding& finding) {
   const double excess = finding.share_pct.value_or(0) / 100 * report.breakdown->wall.ms();
   finding.saves_ms = MsInterval{0, excess, excess};
-  finding.saves_note = "at most: were these steps like the median one; as recorded, not replayed";
+  finding.saves_note =
+      "at most: were these steps like the median one; spread over all steps, not replayed";
 }
 
 Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report) {

@@ -48,6 +48,28 @@ ScanResult ResultOf(std::string_view text) {
   return Scan(Padded(text), event).result;
 }
 
+TEST(ScanEventTest, TakesSpaceBetweenAnyTokens) {
+  const std::vector<std::string> tokens = {"{", "\"name\"",   ":", "\"a\"", ",", "\"args\"", ":",
+                                           "{", "\"stream\"", ":", "7",     ",", "\"note\"", ":",
+                                           "[", "1",          ",", "{",     "}", "]",        "}",
+                                           ",", "\"dur\"",    ":", "6",     "}"};
+  for (std::size_t gap = 1; gap < tokens.size(); ++gap) {
+    for (const char* const space : {" ", "\t", "\r\n", "   "}) {
+      std::string text;
+      for (std::size_t i = 0; i < tokens.size(); ++i) text += (i == gap ? space : "") + tokens[i];
+      const Padded padded(text);
+      RawEvent event;
+      ASSERT_EQ(Scan(padded, event).result, ScanResult::kEvent) << text;
+      EXPECT_EQ(event.text, text);
+      EXPECT_EQ(event.name.text, "a") << text;
+      EXPECT_EQ(event.duration.text, "6") << text;
+      ASSERT_EQ(event.args.size(), 2u) << text;
+      EXPECT_EQ(event.args[0].value.text, "7") << text;
+      EXPECT_EQ(event.args[1].key_text, "note") << text;
+    }
+  }
+}
+
 TEST(ScanEventTest, MarksTheFieldsOfAnEvent) {
   const Padded text(R"({"ph": "X", "cat": "kernel", "name": "a\"b", "pid": 0, "tid": 7,
     "ts": 12.345, "dur": 6, "id": "0x7",
