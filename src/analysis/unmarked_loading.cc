@@ -19,11 +19,13 @@ namespace {
 /// Whether a word in the name of a frame or range says that it is no loader. Roles of the rules say
 /// more; these words are too common for rules.
 bool IsNoLoader(std::string_view name) {
-  static constexpr std::array<std::string_view, 24> kWords = {
-      "save",     "saving",     "checkpoint", "log",        "logger",   "logging",
-      "print",    "eval",       "evaluate",   "evaluation", "val",      "valid",
-      "validate", "validation", "metric",     "metrics",    "callback", "callbacks",
-      "hook",     "barrier",    "sleep",      "plot",       "report",   "write"};
+  static constexpr std::array<std::string_view, 27> kWords = {
+      "save",   "saving",   "checkpoint", "log",       "logger",    "logging",  "print",
+      "eval",   "evaluate", "evaluation", "val",       "valid",     "validate", "validation",
+      "metric", "metrics",  "callback",   "callbacks", "hook",      "barrier",  "sleep",
+      "plot",   "report",   "write",      "ema",       "scheduler", "lr"};
+  // Learning rates, averages of weights.
+  if (name.find("torch/optim/") != std::string_view::npos) return true;
   // Of "train.py(30): save_model" the function.
   if (const std::size_t colon = name.rfind(": "); colon != std::string_view::npos)
     name.remove_prefix(colon + 2);

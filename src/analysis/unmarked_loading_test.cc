@@ -70,6 +70,8 @@ TEST(UnmarkedLoading, IsNotWhatSaysSomethingElse) {
   EXPECT_EQ(frame("torch/serialization.py(370): save"), Us(0));
   EXPECT_EQ(frame("train.py(3): log_step"), Us(0));
   EXPECT_EQ(frame("gc.collect"), Us(0));
+  EXPECT_EQ(frame("torch/optim/lr_scheduler.py(137): wrapper"), Us(0));
+  EXPECT_EQ(frame("train.py(61): update_ema"), Us(0));
   EXPECT_NE(frame("log.py(3): next_sample"), Us(0)) << "the function's name counts";
   EXPECT_NE(frame("train.py(3): catalog"), Us(0)) << "words count";
 }
