@@ -528,20 +528,21 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
   }
   const IntervalSet waiting = IntervalSet::UnionOf(std::move(blocked));
   // What the host does behind a step's GPU work is in the time of the next step. Behind the last
-  // one, no more counts than behind the others.
+  // one, as much counts as usual.
   const auto end_of_gpu = [&](std::size_t row) {
     const StepRow& step = evidence.steps.steps.list[row];
     return step.start + step.wall;
   };
   const std::size_t last = evidence.rows.back();
-  DurationNs behind;
+  std::vector<DurationNs> behind;
   for (const std::size_t row : evidence.rows) {
-    if (row != last) behind = std::max(behind, evidence.steps.hosts[row].end - end_of_gpu(row));
+    if (row != last) behind.push_back(evidence.steps.hosts[row].end - end_of_gpu(row));
   }
+  const DurationNs usual = std::max(UpperMedian(std::move(behind)), DurationNs(0));
   DurationNs own;
   for (const std::size_t row : evidence.rows) {
-    Interval host = evidence.steps.hosts[row];
-    if (row == last) host.end = std::clamp(end_of_gpu(row) + behind, host.start, host.end);
+    Interval host = evidence.steps.steps.list[row].HostWork();
+    if (row == last) host.end = std::clamp(end_of_gpu(row) + usual, host.start, host.end);
     own += host.length() - waiting.MeasureWithin(host) - evidence.steps.recording[row];
   }
   const DurationNs unrecorded = Wall(evidence) - MeanProfilerCost(evidence);

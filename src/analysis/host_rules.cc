@@ -22,6 +22,7 @@ constexpr RoleName kRoles[] = {
     {"capture-begin", HostRole::kCaptureBegin},
     {"capture-end", HostRole::kCaptureEnd},
     {"sync", HostRole::kSync},
+    {"sync-copy", HostRole::kSyncCopy},
     {"device-sync", HostRole::kDeviceSync},
     {"async-copy", HostRole::kAsyncCopy},
     {"data-wait", HostRole::kDataWait},

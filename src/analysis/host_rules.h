@@ -22,6 +22,7 @@ enum class HostRole : std::uint8_t {
   kCaptureBegin,
   kCaptureEnd,
   kSync,
+  kSyncCopy,
   kDeviceSync,
   kAsyncCopy,
   kDataWait,

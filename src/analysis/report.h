@@ -77,7 +77,7 @@ struct StepRow {
   DurationNs wall;            ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
-  Interval on_host;                ///< The step as the host sees it.
+  Interval on_host;                ///< The step as the host sees it, without `since_previous`.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
   /// Kernels were launched and none was recorded, or the file was cut before all of them were, or
   /// nobody knows when one of them ran: in no figure but its own.
@@ -89,6 +89,9 @@ struct StepRow {
       host_wait;  ///< GPU idle inside the step that ends with a task the host launched too late.
   double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
   std::int64_t queue_depth_max = 0;
+
+  /// Returns what the host does for the step, with what it does since the step before.
+  Interval HostWork() const { return {on_host.start - since_previous, on_host.end}; }
 
   /// Returns whether the figures of the steps include it.
   bool Counts() const { return !lost_tasks && !of_other_kind; }

@@ -105,7 +105,7 @@ std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
   return before;
 }
 
-/// A gap of the GPU's work that ends with a task whose launch is known.
+/// GPU idle time before a task whose launch was recorded.
 struct Gap {
   Interval idle;
   Interval launch;  ///< The call.
@@ -128,9 +128,8 @@ std::vector<Gap> FindGaps(const TraceStore& store, ProcessId process) {
   return gaps;
 }
 
-/// Splits the GPU's idle time by when the task that ends it was launched. A task that was launched
-/// late could start after the usual delay. If it took far longer, the host is not to blame for the
-/// rest.
+/// Splits the GPU's idle time by when the task that ends it was launched. A late launch explains
+/// idle time up to the usual delay of launches. Longer idle time counts as queued.
 void FindIdle(const TraceStore& store, StepAnalysis& out) {
   const std::vector<Gap> gaps = FindGaps(store, out.process);
   const auto is_late = [](const Gap& gap) { return gap.launch.start > gap.idle.start; };
@@ -140,15 +139,15 @@ void FindIdle(const TraceStore& store, StepAnalysis& out) {
     if (is_late(gap)) delays.push_back(delay(gap));
   }
   const DurationNs usual = UpperMedian(std::move(delays));
-  constexpr std::int64_t kFarBeyond = 4;  // Delays vary, by the kind of task, too.
-  constexpr DurationNs kLeastUsual(10'000);
+  constexpr std::int64_t kMaxFactor = 4;  // Delays vary, by the kind of task, too.
+  constexpr DurationNs kMinDelay(10'000);
   for (const Gap& gap : gaps) {
     if (!is_late(gap)) {
       out.queued.AppendInOrder(gap.idle);
       continue;
     }
     TimeNs until = gap.idle.end;
-    if (delay(gap).ns() / kFarBeyond > std::max(usual, kLeastUsual).ns())
+    if (delay(gap).ns() / kMaxFactor > std::max(usual, kMinDelay).ns())
       until = std::min(std::max(gap.launch.end, gap.launch.start + usual), until);
     out.late.AppendInOrder({gap.idle.start, until});
     out.queued.AppendInOrder({until, gap.idle.end});
@@ -487,8 +486,10 @@ LaunchedWork AssignTasks(const TraceStore& store, bool on_gpu, StepAnalysis& out
     const std::int32_t step = StepAt(out.hosts, when);
     if (step == StepAnalysis::kNoStep) {
       ++out.steps.tasks_outside;
-      if (const std::size_t next = FirstAfter(out.hosts, when); next < out.hosts.size())
+      if (const std::size_t next = FirstAfter(out.hosts, when); next < out.hosts.size()) {
         work.before_step[next].Add(store, GpuTaskId(i));
+        work.between.push_back({GpuTaskId(i), next});
+      }
       continue;
     }
     out.step_of_task[i] = step;
@@ -537,7 +538,9 @@ void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
   for (std::size_t i = 0; i < out.hosts.size(); ++i) {
     if (out.steps.list[i].after_pause) {
       follows_work = false;
-      previous_end = std::max(previous_end, work.before_step[i].end);
+      // Work that outlasts the step's runs beside it.
+      if (work.before_step[i].end < work.of_step[i].end)
+        previous_end = std::max(previous_end, work.before_step[i].end);
     }
     Interval span = out.hosts[i];
     const TimeNs gpu_end = work.of_step[i].end;

@@ -24,8 +24,8 @@ struct StepAnalysis {
   std::vector<Interval> hosts;        ///< By row of steps.list: the step as the host sees it.
   std::vector<DurationNs> recording;  ///< By row of steps.list: rough cost of recording the host.
   IntervalSet busy;                   ///< When a task of the process runs.
-  IntervalSet late;    ///< Between those: idle until a task is launched and could start.
-  IntervalSet queued;  ///< Idle although the next task was launched. The rest: nobody knows.
+  IntervalSet late;                   ///< Idle until the next task is launched and can start.
+  IntervalSet queued;  ///< Idle although it is launched. The cause of other idle time is unknown.
   ProcessId process;   ///< Whose steps these are; none: not of one process.
 
   /// Tasks without a launch that ran before any task with one on their stream: launched before

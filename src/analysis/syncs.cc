@@ -132,24 +132,13 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   const std::vector<TimeNs> results = FindResults(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
   const IntervalSet stalls = LongStalls(held);
-  TimeNs priced(INT64_MIN);  // What earlier calls cost already.
-  for (PricedSync& sync : syncs) {
-    const TimeNs begin = events.start[sync.call.index()];
-    const TimeNs end = store.HostEnd(sync.call);
-    const StringId name = events.name[sync.call.index()];
-    if (names.Roles(name).Has(HostRole::kSync) &&
-        store.Text(name).find("emcpy") != std::string_view::npos) {
-      const Interval stall = LongestWithin(stalls, {std::max(begin, priced), end});
-      if (stall.length() >= kLongStall) {
-        sync.gpu_idle = stall;
-        priced = stall.end;
-        continue;
-      }
-    }
+  /// From when the GPU runs dry behind the call until it need not.
+  const auto idle_behind = [&](HostEventId call) -> Interval {
+    const TimeNs begin = events.start[call.index()], end = store.HostEnd(call);
     const auto next =
         std::lower_bound(launched.begin(), launched.end(), end,
                          [](const LaunchedStart& l, TimeNs t) { return l.launch < t; });
-    if (next == launched.end()) continue;
+    if (next == launched.end()) return {};
     // The GPU runs dry at the end of the last busy interval that begins before the call returns;
     // where that was before the call, the host was late anyway.
     const auto after = std::upper_bound(busy.begin(), busy.end(), end,
@@ -157,21 +146,31 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
     TimeNs dry = begin;
     if (after != busy.begin()) dry = std::max(dry, (after - 1)->end);
     // Work that was launched before ends the gap: the host need not have launched anything.
-    if (after != busy.end() && after->start < next->start) continue;
+    if (after != busy.end() && after->start < next->start) return {};
     TimeNs until = next->start;
     if (std::binary_search(results.begin(), results.end(), dry)) {
       // An optimizer on the CPU need not be an operator: DeepSpeed's is a function of its own.
-      const bool in_optimizer = attribution.Of(sync.call).phase == Phase::kOptimizer;
-      until = until - (in_optimizer
-                           ? std::max(next->launch - end, DurationNs(0))
-                           : OperatorsWithin(store, attribution, events.thread[sync.call.index()],
-                                             {end, next->launch}));
+      const bool in_optimizer = attribution.Of(call).phase == Phase::kOptimizer;
+      until =
+          until - (in_optimizer ? std::max(next->launch - end, DurationNs(0))
+                                : OperatorsWithin(store, attribution, events.thread[call.index()],
+                                                  {end, next->launch}));
     }
-    until = std::min(until, dry + (end - begin));
-    dry = std::max(dry, priced);
-    if (until <= dry) continue;
-    sync.gpu_idle = {dry, until};
-    priced = until;
+    return {dry, std::min(until, dry + (end - begin))};
+  };
+  TimeNs priced(INT64_MIN);  // What earlier calls cost already.
+  for (PricedSync& sync : syncs) {
+    Interval idle = idle_behind(sync.call);
+    idle.start = std::max(idle.start, priced);
+    if (names.Roles(events.name[sync.call.index()]).Has(HostRole::kSyncCopy)) {
+      const Interval call = {std::max(events.start[sync.call.index()], priced),
+                             store.HostEnd(sync.call)};
+      const Interval stall = LongestWithin(stalls, call);
+      if (stall.length() >= std::max(kLongStall, idle.length())) idle = stall;
+    }
+    if (idle.end <= idle.start) continue;
+    sync.gpu_idle = idle;
+    priced = idle.end;
   }
   return syncs;
 }

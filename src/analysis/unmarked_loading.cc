@@ -220,17 +220,18 @@ UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
   if (!loop) return found;
   DurationNs all;
   for (const StepRow& row : steps.steps.list) all += row.wall;
-  const IntervalSet pauses = PausesBetween(steps);
+  const std::vector<Interval> gaps = loop->Gaps(steps.hosts.front().start);
   IntervalSet time;
+  for (const Interval& gap : gaps) {
+    const IntervalSet own = Subtract(IntervalSet::UnionOf({gap}), loop->OthersIn(gap));
+    for (const Interval& piece : own.intervals()) time.AppendInOrder(piece);
+  }
+  time = Subtract(Subtract(time, steps.busy), PausesBetween(steps));
   Interval longest_gap;
   DurationNs longest;
-  for (const Interval& gap : loop->Gaps(steps.hosts.front().start)) {
-    const IntervalSet others = loop->OthersIn(gap);
-    const IntervalSet silent =
-        Subtract(Subtract(Subtract(IntervalSet::UnionOf({gap}), others), steps.busy), pauses);
-    for (const Interval& piece : silent.intervals()) time.AppendInOrder(piece);
-    if (silent.Measure() <= longest) continue;
-    longest = silent.Measure();
+  for (const Interval& gap : gaps) {
+    if (time.MeasureWithin(gap) <= longest) continue;
+    longest = time.MeasureWithin(gap);
     longest_gap = gap;
   }
   if (static_cast<double>(time.Measure().ns()) < kLeastShare * static_cast<double>(all.ns()))

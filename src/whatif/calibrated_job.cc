@@ -78,28 +78,47 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   return chosen;
 }
 
+/// Returns how forecasts of the job are calibrated, for the user, and calibrates it to the measured
+/// step, if any.
+///
+/// @param from  of the calibration that it has
+Result<std::string> Calibrate(const std::string& from, std::optional<double> measured_step_ms,
+                              Job& job) {
+  const std::string calibration = fmt::format("Calibration: {}.", from);
+  if (!measured_step_ms) return calibration;
+  const Result<bool> told = job.CalibrateTo(*measured_step_ms);
+  if (!told.ok()) return told.status();
+  if (told.value())
+    return fmt::format("Calibrated to the measured step of {} ms.", *measured_step_ms);
+  return fmt::format("The measured step of {} ms says nothing of the host, as the GPU paces it. {}",
+                     *measured_step_ms, calibration);
+}
+
 /// What a report of the same steps replays.
 struct ReportedJob {
   StepWindow window;
   WindowJob made;
+  std::string calibration;
   MsInterval corrected;  ///< The step without the profiler.
 };
 
 /// None: the report forecasts nothing.
 std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const Knowledge& knowledge,
-                                           const Steps& steps, const Calibration& calibration,
+                                           const Steps& steps, const ChosenCalibration& chosen,
                                            std::optional<double> measured_step_ms) {
   const std::optional<StepWindow> window = ChooseWindow(store, steps);
   if (!steps.step_time || !window) return std::nullopt;
   // The report then gives none.
   if (steps.source == StepSource::kNone && window->events > kMaxWindowEvents) return std::nullopt;
-  Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, calibration);
+  Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, chosen.calibration);
   if (!made.ok()) return std::nullopt;
   Job& job = *made.value().job;
-  if (measured_step_ms && !job.CalibrateTo(*measured_step_ms).ok()) return std::nullopt;
+  Result<std::string> calibration = Calibrate(chosen.from, measured_step_ms, job);
+  if (!calibration.ok()) return std::nullopt;
   const Forecaster forecaster(job);
   if (!forecaster.WhyNone().empty()) return std::nullopt;
-  return ReportedJob{*window, std::move(made).value(), forecaster.baseline().corrected};
+  return ReportedJob{*window, std::move(made).value(), std::move(calibration).value(),
+                     forecaster.baseline().corrected};
 }
 
 /// What launches without a GPU task say of a job's recording; fails where they are too many.
@@ -150,31 +169,29 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
     made.job->SetStepTime(steps.value().Timed());
   }
   made.forecasts = std::move(steps.value().forecasts);
-  made.calibration = fmt::format("Calibration: {}.", chosen.value().from);
-  if (measured_step_ms) {
-    const Result<bool> told = made.job->CalibrateTo(*measured_step_ms);
-    if (!told.ok()) return told.status();
-    made.calibration =
-        told.value() ? fmt::format("Calibrated to the measured step of {} ms.", *measured_step_ms)
-                     : fmt::format(
-                           "The measured step of {} ms says nothing of the host, as the GPU paces "
-                           "it. {}",
-                           *measured_step_ms, made.calibration);
-  }
   const Steps& timed = steps.value().Timed();
   std::optional<ReportedJob> reported =
-      MakeReportedJob(store, knowledge, timed, calibration, measured_step_ms);
+      MakeReportedJob(store, knowledge, timed, chosen.value(), measured_step_ms);
+  std::string remark;  // Where the job is that of the report.
   if (reported && !options.first_step && !options.last_step) {
-    const Forecaster whole(*made.job);
-    if (!whole.WhyNone().empty()) {
-      made.slice = std::move(reported->made.slice);
-      made.job = std::move(reported->made.job);
-      made.note =
-          fmt::format("forecasts are of {}, as in the report: a replay of {} is off by {:+.1f} %",
+    Replayer replayer;
+    if (const ReplayError replay = MeasureReplay(*made.job, replayer); !replay.Holds()) {
+      remark =
+          fmt::format("forecasts use {}, as the report does: the replay of {} is off by {:+.1f} %",
                       NameSteps(timed, reported->window),
                       steps.value().window ? NameSteps(timed, *steps.value().window) : "all steps",
-                      whole.baseline().replay_error_pct);
+                      100 * replay.error);
     }
+  }
+  if (!remark.empty()) {
+    made.job = std::move(reported->made.job);
+    made.slice = std::move(reported->made.slice);
+    made.note += (made.note.empty() ? "" : "; ") + remark;
+    made.calibration = std::move(reported->calibration);
+  } else {
+    Result<std::string> told = Calibrate(chosen.value().from, measured_step_ms, *made.job);
+    if (!told.ok()) return told.status();
+    made.calibration = std::move(told).value();
   }
   if (reported) made.job->SetStepTime(timed, reported->corrected);
   const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);

@@ -21,8 +21,8 @@ struct CalibratedJob {
 };
 
 /// The job of the steps that `options` name, as if nothing else had been recorded; without any, of
-/// all, or where some are not whole, of the longest run that is. Where only the replay of the steps
-/// that a report replays holds, it is of those. Fails as ChooseCalibration(), Job::Make() and
+/// all, or where some are not whole, of the longest run that is. Falls back to the report's steps
+/// if that replay is off by more than 1 %. Fails as ChooseCalibration(), Job::Make() and
 /// Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it

@@ -35,14 +35,15 @@ TEST(CalibratedJobTest, IsOfAllSteps) {
   EXPECT_EQ(made.job->graph().steps, 10);
 }
 
-TEST(CalibratedJobTest, IsOfWhatTheReportReplaysIfAReplayOfAllIsOff) {
+TEST(CalibratedJobTest, FallsBackToTheReportsSteps) {
   // The recording lacks what the host did before the first step. Without, its GPU work queues, and
   // the second step begins 50 us late.
   const std::unique_ptr<TraceStore> store = TenSteps(90);
   const CalibratedJob made = JobOf(*store);
-  EXPECT_EQ(made.note,
-            "forecasts are of steps 1 to 9, as in the report: a replay of all steps is off by -5.2 "
-            "%");
+  EXPECT_EQ(
+      made.note,
+      "forecasts use steps 1 to 9, as the report does: the replay of all steps is off by -5.2 "
+      "%");
   EXPECT_EQ(made.job->graph().steps, 9);
   EXPECT_EQ(Forecaster(*made.job).WhyNone(), "");
 }

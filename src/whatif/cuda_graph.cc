@@ -1,6 +1,6 @@
 // cuda-graph: the host launches a step, or each pass through a region of it, with one call. Kernels
 // keep their times and what they wait for on the GPU; launches and the host's work for them are
-// gone.
+// gone. Loaders and callbacks stay.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
@@ -171,9 +171,10 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
   if (waits) {
     return Effect::Abstain(fmt::format("the step {} tells what it would buy without", kNoWaits));
   }
-  // The first call of each step becomes the launch of its graph. GPU tasks follow each other, no
-  // call: the step takes what the slower side does.
+  // The first call of each step becomes the launch of its graph. GPU tasks follow each other; the
+  // first on each stream also follows the host, which may wait for its loader.
   std::vector<TaskIndex> first(static_cast<std::size_t>(graph.steps), kNoTask);
+  std::set<std::pair<std::int32_t, StreamId>> begun;
   std::int64_t launches = 0;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     const Task& recorded = graph.tasks[task];
@@ -181,17 +182,17 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
       const TaskIndex launch = job.LaunchOf(task);
       if (launch == kNoTask) continue;
       ++launches;
-      edit.Detach(task, kNodeGap);
+      const StreamId stream = job.store().gpu_tasks.stream[recorded.row];
+      if (!begun.emplace(recorded.step, stream).second) edit.Detach(task, kNodeGap);
     } else if (recorded.step >= 0 && recorded.step < graph.steps) {
       TaskIndex& of_step = first[static_cast<std::size_t>(recorded.step)];
       if (of_step == kNoTask) of_step = task;
     }
   }
   if (launches == 0) return Effect::Abstain("no launches were recorded");
+  RemoveDispatch(job, edit);
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
-    if (graph.tasks[task].kind != TaskKind::kCall) continue;
-    edit.ScaleWorkBefore(task, 0);
-    edit.Remove(task);
+    if (graph.tasks[task].kind == TaskKind::kCall) edit.Remove(task);
   }
   for (Edit::NewKernel& kernel : edit.inserted()) kernel.host_work = kernel.launch = DurationNs(0);
   for (const TaskIndex task : first) {

@@ -33,6 +33,22 @@ TEST(CudaGraphTest, ARegionIsLaunchedWithItsFirstCall) {
   EXPECT_EQ(forecast.validated, Validity::kNo);
 }
 
+TEST(CudaGraphTest, TheLoaderStays) {
+  StoreBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    const int host = 1000 * step;
+    b.Step(step, kMain, host, 1000);
+    b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, host, 600);
+    b.Launch("aten::mm", kMain, host + 700, kGemm, kStream, host + 710, 10);
+    b.Launch("aten::mm", kMain, host + 800, kGemm, kStream, host + 810, 10);
+  }
+  TestForecasts job(b);
+  const double step_us = job.StepUs("cuda-graph");
+  EXPECT_GE(step_us, 600);
+  EXPECT_LE(step_us, 620);
+  EXPECT_LE(job.StepUs("data-loading+cuda-graph"), 120);
+}
+
 TEST(CudaGraphTest, NothingOfARegionBeginsBeforeItsLaunch) {
   // Of two kernels in a range behind 400 us of host work, the second runs 300 us on a stream of its
   // own; then the host waits for it. Two steps of 740 us.

@@ -48,11 +48,7 @@ Effect ApplyDataLoading(const Job& job, const Arguments& arguments, Edit& edit) 
     if (!wait.ok()) return Effect::Abstain(wait.status().message());
     left = wait.value();
   }
-  const auto& threads = job.store().host_events.thread;
-  const std::vector<bool> waits = SelectHost(job, [&](HostEventId event) {
-    return job.RolesOf(event).Has(HostRole::kDataWait) &&
-           !job.attribution().IsFeeder(threads[event.index()]);
-  });
+  const std::vector<bool> waits = SelectLoaders(job);
   const UnmarkedLoading unmarked = job.FindLoading();
   if (ScaleHostWork(job, waits, left, edit) +
           ScaleHostTime(job, unmarked.thread, unmarked.time, left, edit) ==

@@ -89,14 +89,16 @@ double QueueRangeNs(const Graph& graph) {
   return std::max(longest - shortest, 0.0);
 }
 
-/// Returns how far one replay of the recorded steps is from them, as a share, without the first:
-/// what work from before them would hold back begins as recorded. REQUIRES: at least two steps.
+/// Returns how far one replay of the recorded steps is from them, as a share, without the first.
+/// Tasks that wait for earlier steps start at their recorded time. REQUIRES: at least two steps.
 double ErrorOfOnePass(const Job& job, Replayer& replayer) {
   const Graph& graph = job.graph();
   TimeNs begin(INT64_MAX);
   for (const Task& task : graph.tasks) begin = std::min(begin, task.start);
   std::vector<std::int64_t> not_before(graph.tasks.size());
   for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    // A thread may begin in a later step; a stream's first task follows its launch.
+    if (graph.tasks[task].step > 0 && graph.tasks[task].kind == TaskKind::kGpu) continue;
     for (std::uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
       if (graph.edges[e].cycles_back > 0 && graph.edges[e].kind != EdgeKind::kQueue)
         not_before[task] = (graph.tasks[task].start - begin).ns();
@@ -127,6 +129,26 @@ constexpr double kNothing = 0.05;
 
 }  // namespace
 
+ReplayError MeasureReplay(const Job& job, Replayer& replayer) {
+  // Like the recorded mean, without the first step, which began in the middle of what came before.
+  const Replayed replayed = replayer.Run(job.recorded());
+  const std::vector<double>& walls = replayed.step_walls_ns;
+  const std::size_t first = walls.size() > 1 ? 1 : 0;
+  double sum = 0;
+  for (std::size_t i = first; i < walls.size(); ++i) sum += walls[i];
+  const double replay_ns =
+      walls.empty() ? replayed.step_ns : sum / static_cast<double>(walls.size() - first);
+  const auto recorded_ns = static_cast<double>(job.graph().recorded_step.ns());
+  const ReplayError steady = {.error = replay_ns / recorded_ns - 1};
+  if (steady.Holds() || walls.size() < 2) return steady;
+  // While the launch queue fills or runs dry, steps differ from those of the steady state, but by
+  // no more than its range. Then one pass shows whether the graph is right.
+  const double off_ns = std::abs(steady.error) * recorded_ns * (job.graph().steps - 1);
+  if (off_ns > QueueRangeNs(job.graph())) return steady;
+  const ReplayError pass = {.error = ErrorOfOnePass(job, replayer), .of_queue = steady.error};
+  return pass.Holds() ? pass : steady;
+}
+
 Forecaster::Forecaster(const Job& job)
     : job_(job), memory_(job), uncertainty_{.host = job.host_error(), .steps = job.step_error()} {
   baseline_.traced_step_ms = job.step_time().value_or(job.graph().recorded_step).ms();
@@ -138,27 +160,11 @@ Forecaster::Forecaster(const Job& job)
         "start-up and first-iteration work in it; " +
         HowToTellSteps(job.store().metadata.recorded_as());
   }
-  // Like the recorded mean, without the first step, which began in the middle of what came before.
-  const Replayed replayed = replayer_.Run(job.recorded());
-  const std::vector<double>& walls = replayed.step_walls_ns;
-  const std::size_t first = walls.size() > 1 ? 1 : 0;
-  double sum = 0;
-  for (std::size_t i = first; i < walls.size(); ++i) sum += walls[i];
-  const double replay_ns =
-      walls.empty() ? replayed.step_ns : sum / static_cast<double>(walls.size() - first);
-  double error = replay_ns / static_cast<double>(job.graph().recorded_step.ns()) - 1;
-  baseline_.replay_error_pct = 100 * error;
-  // While the launch queue fills or runs dry, steps differ from those of the long run, but by no
-  // more than its range. Then one pass shows whether the graph is right.
-  const double off_ns = std::abs(error) * static_cast<double>(job.graph().recorded_step.ns()) *
-                        static_cast<double>(job.graph().steps - 1);
-  if (!baseline_.ReplayHolds() && walls.size() > 1 && off_ns <= QueueRangeNs(job.graph())) {
-    // The truth lies between the recorded steps and those of the long run.
-    uncertainty_.steps = std::hypot(uncertainty_.steps, error);
-    error = ErrorOfOnePass(job, replayer_);
-    baseline_.replay_error_pct = 100 * error;
-  }
-  baseline_.replay_step_ms = baseline_.traced_step_ms * (1 + error);
+  const ReplayError replayed = MeasureReplay(job, replayer_);
+  baseline_.replay_error_pct = 100 * replayed.error;
+  const double of_recording = uncertainty_.steps;
+  uncertainty_.steps = std::hypot(of_recording, replayed.of_queue);
+  baseline_.replay_step_ms = baseline_.traced_step_ms * (1 + replayed.error);
   baseline_.corrected =
       job.corrected_step_ms() ? *job.corrected_step_ms() : IntervalOf(job.corrected(), {}, 0, 0);
   const EditedPlan unchanged = Edit(job.graph(), job.corrected()).Finish();
@@ -176,7 +182,8 @@ Forecaster::Forecaster(const Job& job)
   // What the replayed steps are off from the mean step is a doubt about a change, not about the
   // step as it is.
   const double factor = job.step_scale().factor();
-  uncertainty_.steps = std::hypot(uncertainty_.steps, 1 - std::min(factor, 1 / factor));
+  const double of_scale = 1 - std::min(factor, 1 / factor);
+  uncertainty_.steps = std::hypot(of_recording, std::max(std::abs(replayed.of_queue), of_scale));
 }
 
 StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& changed,

@@ -29,7 +29,18 @@ struct Uncertainty {
 
 /// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
 /// they abstain. Per cent.
-inline constexpr double kMostReplayErrorPct = 1;
+inline constexpr double kMaxReplayErrorPct = 1;
+
+/// How far a replay of the unchanged job is from the recorded steps, as shares of the step.
+struct ReplayError {
+  double error = 0;     ///< In the steady state, or of one pass (docs/engine.md).
+  double of_queue = 0;  ///< Where `error` is of one pass, that of the steady state; else 0.
+
+  bool Holds() const { return 100 * std::abs(error) <= kMaxReplayErrorPct; }
+};
+
+/// REQUIRES: the recorded plan has no channels.
+ReplayError MeasureReplay(const Job& job, Replayer& replayer);
 
 /// The job as it is.
 struct Baseline {
@@ -45,7 +56,7 @@ struct Baseline {
   /// the whole recording counts as one; what was left out or is missing. Empty: nothing.
   std::string steps_note;
 
-  bool ReplayHolds() const { return std::abs(replay_error_pct) <= kMostReplayErrorPct; }
+  bool ReplayHolds() const { return std::abs(replay_error_pct) <= kMaxReplayErrorPct; }
   void AlsoNote(const std::string& note) {
     if (!note.empty()) steps_note += (steps_note.empty() ? "" : "; ") + note;
   }

@@ -25,6 +25,14 @@ std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventI
   return selected;
 }
 
+std::vector<bool> SelectLoaders(const Job& job) {
+  const auto& threads = job.store().host_events.thread;
+  return SelectHost(job, [&](HostEventId event) {
+    return job.RolesOf(event).Has(HostRole::kDataWait) &&
+           !job.attribution().IsFeeder(threads[event.index()]);
+  });
+}
+
 namespace {
 
 /// Scales of the work before each call what `part` says of a piece: from 0 to its length.
@@ -62,6 +70,38 @@ std::int64_t ScaleHostTime(const Job& job, ThreadId thread, const IntervalSet& t
   return ScaleParts(job, factor, edit, [&](const HostPiece& piece) {
     return piece.thread == thread ? time.MeasureWithin({piece.start, piece.end}) : DurationNs(0);
   });
+}
+
+void RemoveDispatch(const Job& job, Edit& edit) {
+  const Graph& graph = job.graph();
+  const std::vector<bool> loaders = SelectLoaders(job);
+  const std::vector<bool> callbacks = SelectHost(
+      job, [&](HostEventId event) { return job.RolesOf(event).Has(HostRole::kCallback); });
+  const UnmarkedLoading unmarked = job.FindLoading();
+  const Edit unchanged(graph, job.corrected());
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    const Task& call = graph.tasks[task];
+    if (call.kind != TaskKind::kCall) continue;
+    DurationNs all, stays;
+    for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
+      const HostPiece& piece = graph.pieces[p];
+      all += piece.length();
+      if (piece.owner.valid() && (loaders[piece.owner.index()] || callbacks[piece.owner.index()])) {
+        stays += piece.length();
+      } else if (piece.thread == unmarked.thread) {
+        stays += unmarked.time.MeasureWithin({piece.start, piece.end});
+      }
+    }
+    double left = 0;
+    if (stays.ns() > 0) {
+      // Another scenario may have taken the loader's part before.
+      const double share = static_cast<double>(stays.ns()) / static_cast<double>(all.ns());
+      const auto before = static_cast<double>(unchanged.WorkBefore(task).ns());
+      const auto now = static_cast<double>(edit.WorkBefore(task).ns());
+      if (now > 0) left = std::max(0.0, now - before * (1 - share)) / now;
+    }
+    edit.ScaleWorkBefore(task, left);
+  }
 }
 
 void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit) {

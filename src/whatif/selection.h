@@ -25,6 +25,13 @@ std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, do
 std::int64_t ScaleHostTime(const Job& job, ThreadId thread, const IntervalSet& time, double factor,
                            Edit& edit);
 
+/// Host events of loaders that the loop waits for, and all events inside them; by row.
+std::vector<bool> SelectLoaders(const Job& job);
+
+/// Removes the work between calls, but for that of loaders and callbacks: no launch stands for
+/// fetching a batch or writing a checkpoint.
+void RemoveDispatch(const Job& job, Edit& edit);
+
 /// Scales the work that belongs to the selected events, and their calls.
 void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit);
 

@@ -15,7 +15,7 @@ namespace {
 std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
   std::int64_t events = step.tasks;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
-    const TraceStore::RowRange rows = HostEventsWithin(store, ThreadId(t), step.on_host);
+    const TraceStore::RowRange rows = HostEventsWithin(store, ThreadId(t), step.HostWork());
     events += rows.last - rows.first;
   }
   return events;
@@ -32,7 +32,7 @@ std::vector<bool> UsableSteps(const Steps& steps) {
     if (usable[row]) rows.push_back(row);
   }
   if (rows.size() < kFewest) return usable;
-  const auto host_of = [&](std::size_t row) { return steps.list[row].on_host.length(); };
+  const auto host_of = [&](std::size_t row) { return steps.list[row].HostWork().length(); };
   std::vector<std::size_t> sorted = rows;
   std::ranges::sort(sorted, {}, host_of);
   const DurationNs median = host_of(sorted[sorted.size() / 2]);
@@ -74,12 +74,6 @@ std::optional<StepWindow> WindowOf(const TraceStore& store, const Steps& steps,
   return window;
 }
 
-/// Returns what the host does for a step: with the work since the step before, such as a fetch
-/// between two marks.
-Interval HostOf(const StepRow& step) {
-  return {step.on_host.start - step.since_previous, step.on_host.end};
-}
-
 }  // namespace
 
 std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& steps) {
@@ -115,11 +109,11 @@ Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowle
                                 const Calibration& calibration) {
   AnalysisOptions options;
   options.process_of_steps = steps.process;
-  Interval host = HostOf(steps.list[window.first]);
+  Interval host = steps.list[window.first].HostWork();
   TimeNs gpu_end = host.end;
   for (std::size_t row = window.first; row <= window.last; ++row) {
     const StepRow& step = steps.list[row];
-    options.known_steps.push_back({step.index, HostOf(step)});
+    options.known_steps.push_back({step.index, step.HostWork()});
     host.end = std::max(host.end, step.on_host.end);
     gpu_end = std::max({gpu_end, host.end, step.start + step.wall});
   }

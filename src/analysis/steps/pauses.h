@@ -1,4 +1,4 @@
-// When the loop does something else than steps.
+// Finds pauses: times between steps that belong to no step.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,14 @@
 
 namespace headroom {
 
-/// When the GPU is done with work; INT64_MIN: there was none.
-struct Work {
-  TimeNs end{INT64_MIN};
-  DurationNs time;                 ///< Sum of the tasks.
-  std::int64_t largest_copy = -1;  ///< Into the device, in bytes; -1: no copy.
+/// Some GPU tasks.
+struct GpuWork {
+  TimeNs end{INT64_MIN};  ///< INT64_MIN if there are none.
+  DurationNs kernels;     ///< Sum.
+
+  /// Of the largest copy to the device, in bytes.
+  static constexpr std::int64_t kNoCopy = -1, kUnknownSize = -2;
+  std::int64_t largest_copy = kNoCopy;
 
   void Add(const TraceStore& store, GpuTaskId task);
 };
@@ -24,16 +27,24 @@ struct Work {
 /// The GPU work by the step in which it was launched.
 struct LaunchedWork {
   TimeNs end_before_first{INT64_MIN};
-  std::vector<Work> of_step;
-  std::vector<Work> before_step;  ///< Launched between the step before and this one.
+  std::vector<GpuWork> of_step;
+  std::vector<GpuWork> before_step;  ///< Launched between the step before and this one.
+
+  struct TaskBetween {
+    GpuTaskId task;
+    std::size_t before_step;
+  };
+  std::vector<TaskBetween> between;  ///< The tasks of `before_step`.
 };
 
 /// Sets StepRow::after_pause and since_previous. A step follows a pause if before it
 ///
 /// * the host is in no step for longer than three median steps, and almost nothing of the process
 ///   is recorded except occasional work (IsOccasional()). Usually the profiler was off.
-/// * an evaluation runs: more than a tenth of a step. If one runs before most steps, it is part of
-///   the loop.
+/// * an evaluation runs for longer than a tenth of a step, but not before most steps. A named one
+/// is
+///   measured on the host. An unnamed one is measured by its kernels: it updates nothing, runs
+///   mostly the kernels of steps, and copies to the device batches as large as theirs, or nothing.
 ///
 /// Other work between marks, such as a fetch, belongs to the next step.
 void FindPauses(const TraceStore& store, NameFacts& names, const LaunchedWork& work,
