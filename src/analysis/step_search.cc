@@ -285,10 +285,10 @@ void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId pr
 }
 
 /// Returns how many marks one step has if its parts are updates of different networks, each marked
-/// by the same name (a GAN): 2 or 3, else 1. Nearly each stretch between marks then has the
-/// operators of the one so many before, and of two that follow each other, each has operators that
-/// the other lacks. An evaluation or a log adds operators and takes none away. Two heads that are
-/// trained in turn look alike and count as one step.
+/// by the same name (a GAN): 2 or 3, else 1. Nearly each stretch between marks then differs far
+/// less from the one so many before than from the one before, and of two that follow each other,
+/// each has operators that the other lacks. An evaluation or a log adds operators and takes none
+/// away. Two heads that are trained in turn look alike and count as one step.
 std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId process,
                           const std::vector<TimeNs>& marks) {
   constexpr std::size_t kMaxTurn = 3, kMinTurns = 3;
@@ -309,22 +309,29 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
   ForOperatorsBetween(store, names, process, marks, [&](std::size_t i, std::uint32_t row) {
     ++stretches[i][store.host_events.name[row]];
   });
-  constexpr double kMinOwnShare = 0.05;
-  const auto has_own = [&](std::size_t of, std::size_t than) {
-    std::int64_t own = 0;
+  /// How many operators a stretch has that another one lacks.
+  const auto own = [&](std::size_t of, std::size_t than) {
+    std::int64_t count_of_own = 0;
     for (const auto& [name, times] : stretches[of]) {
       const auto other = stretches[than].find(name);
       const std::int64_t of_other = other == stretches[than].end() ? 0 : other->second;
-      own += std::max<std::int64_t>(0, times - of_other);
+      count_of_own += std::max<std::int64_t>(0, times - of_other);
     }
-    return static_cast<double>(own) > kMinOwnShare * static_cast<double>(totals[of]);
+    return count_of_own;
   };
   std::size_t differ = 0;
-  for (std::size_t i = 1; i < count; ++i) differ += has_own(i, i - 1) && has_own(i - 1, i) ? 1 : 0;
+  std::vector<std::int64_t> from_previous(count);
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::int64_t here = own(i, i - 1), before = own(i - 1, i);
+    differ += here > 0 && before > 0 ? 1 : 0;
+    from_previous[i] = here + before;
+  }
   if (!nearly_all(differ, count - 1)) return 1;
+  constexpr std::int64_t kFarLess = 4;
   for (std::size_t turn = 2; turn <= kMaxTurn && count + 1 >= turn * kMinTurns; ++turn) {
     std::size_t alike = 0;
-    for (std::size_t i = turn; i < count; ++i) alike += stretches[i] == stretches[i - turn] ? 1 : 0;
+    for (std::size_t i = turn; i < count; ++i)
+      alike += (own(i, i - turn) + own(i - turn, i)) * kFarLess <= from_previous[i] ? 1 : 0;
     if (nearly_all(alike, count - turn)) return turn;
   }
   return 1;

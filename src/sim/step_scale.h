@@ -30,6 +30,14 @@ class StepScale {
     return told_ns_ * (replayed_ns / replayed_ns_) + offset_ns_;
   }
   double Ms(double replayed_ns) const { return Ns(replayed_ns) / 1e6; }
+
+  /// The same, but no less than the GPU's work in the step, unless the replay is: a replay that
+  /// waits more than the recording did says nothing of that work. Ignores `gpu_work_ns` if the
+  /// unchanged step is shorter than `unchanged_gpu_work_ns`.
+  double Ns(double replayed_ns, double gpu_work_ns, double unchanged_gpu_work_ns) const {
+    if (unchanged_gpu_work_ns > told_ns_) return Ns(replayed_ns);
+    return std::max(Ns(replayed_ns), std::min(replayed_ns, gpu_work_ns));
+  }
   double factor() const { return told_ns_ / replayed_ns_; }
 
  private:

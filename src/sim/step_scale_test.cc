@@ -13,6 +13,15 @@ TEST(StepScaleTest, StepsInALoopShrinkByTheSameFactor) {
   EXPECT_DOUBLE_EQ(scale.Ns(50), 45);
 }
 
+TEST(StepScaleTest, KeepsTheWorkOfTheGpu) {
+  const StepScale scale = StepScale::OfMany(60, 100);
+  EXPECT_DOUBLE_EQ(scale.Ns(100, 50, 50), 60);
+  EXPECT_DOUBLE_EQ(scale.Ns(55, 50, 50), 50) << "not 33";
+  EXPECT_DOUBLE_EQ(scale.Ns(25, 25, 50), 25) << "a faster GPU";
+  EXPECT_DOUBLE_EQ(scale.Ns(200, 150, 50), 150) << "more work";
+  EXPECT_DOUBLE_EQ(scale.Ns(100, 70, 70), 60) << "the step is shorter than the work";
+}
+
 TEST(StepScaleTest, WhatAStepHasBeforeItsFirstCallStays) {
   const StepScale longer = StepScale::OfOne(130, 100);
   EXPECT_DOUBLE_EQ(longer.Ns(100), 130);

@@ -124,6 +124,18 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
          1;
 }
 
+/// The time of the tasks of the stream that has most, in ns a step.
+double GpuWorkNs(const Job& job, const Plan& plan) {
+  const Graph& graph = job.graph();
+  std::vector<double> by_stream(job.store().streams.rows());
+  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
+    const StreamId stream = job.store().gpu_tasks.stream[graph.tasks[task].row];
+    by_stream[stream.index()] += static_cast<double>(plan.duration[task]);
+  }
+  return by_stream.empty() ? 0 : *std::ranges::max_element(by_stream) / graph.steps;
+}
+
 /// A gain below this is none.
 constexpr double kNothing = 0.05;
 
@@ -184,6 +196,13 @@ Forecaster::Forecaster(const Job& job)
   const double factor = job.step_scale().factor();
   const double of_scale = 1 - std::min(factor, 1 / factor);
   uncertainty_.steps = std::hypot(of_recording, std::max(std::abs(replayed.of_queue), of_scale));
+}
+
+double Forecaster::StepOf(const Plan& plan) {
+  const double replayed_ns = replayer_.Run(plan).step_ns;
+  return job_.step_scale().Ns(replayed_ns, GpuWorkNs(job_, plan),
+                              GpuWorkNs(job_, job_.corrected())) /
+         1e6;
 }
 
 StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& changed,

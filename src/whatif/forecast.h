@@ -131,7 +131,7 @@ class Forecaster {
   MsInterval SavesOf(const EditedPlan& edited, double changed_error);
 
  private:
-  double StepOf(const Plan& plan) { return job_.step_scale().Ms(replayer_.Run(plan).step_ns); }
+  double StepOf(const Plan& plan);
   /// The step's interval: all host time, recorded and changed GPU times at both ends of what they
   /// may be.
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error,

@@ -521,8 +521,17 @@ std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidenc
   };
   if (std::any_of(units.begin(), units.end(), is_of_training))
     std::erase_if(units, [&](const Unit& unit) { return !is_of_training(unit); });
-  const auto best = std::max_element(units.begin(), units.end(), scores_less);
+  auto best = std::max_element(units.begin(), units.end(), scores_less);
   const bool optimizer = evidence.HoldsOptimizer(*best);
+  // Layers of other passes (a prefill) may make layers heavier than the passes that repeat.
+  if (!optimizer && !evidence.CopiesIn(*best) && !evidence.Waits(*best)) {
+    const double half = best->score / 2;
+    const std::size_t twice = 2 * best->period;
+    for (auto outer = units.begin(); outer != units.end(); ++outer) {
+      const bool holds_best = outer->period >= twice && outer->score >= half;
+      if (holds_best && (best->period < twice || scores_less(*best, *outer))) best = outer;
+    }
+  }
   const Unit* chosen = &*best;
   for (const Unit& inner : units) {
     if (inner.period * 2 > best->period || inner.score < best->score / 2) continue;
