@@ -57,16 +57,16 @@ constexpr DurationNs CauseTimes::*kCauses[] = {
     &CauseTimes::host,     &CauseTimes::queue,           &CauseTimes::unknown};
 
 /// Returns the mean of all rows except `but`. Its causes sum to `wall`, the mean of the same steps.
-CauseTimes MeanOf(std::span<const CauseTimes> rows, std::optional<std::size_t> but,
+CauseTimes MeanOf(std::span<const CauseTimes> rows, const std::vector<bool>& counted,
                   DurationNs wall) {
-  const auto count = static_cast<std::int64_t>(rows.size()) - (but ? 1 : 0);
+  const auto count = std::count(counted.begin(), counted.end(), true);
   CauseTimes mean;
   DurationNs left = wall;
   DurationNs CauseTimes::*largest = kCauses[0];
   for (const auto cause : kCauses) {
     DurationNs sum;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i != but) sum += rows[i].*cause;
+      if (counted[i]) sum += rows[i].*cause;
     }
     mean.*cause = DurationNs(sum.ns() / count);
     left -= mean.*cause;
@@ -76,7 +76,7 @@ CauseTimes MeanOf(std::span<const CauseTimes> rows, std::optional<std::size_t> b
   return mean;
 }
 
-/// What the verdict looks at: the mean step, of all judged ones or of all but one.
+/// What the verdict looks at: the mean step, of all judged ones or of the usual ones.
 struct MeanStep {
   const StepBreakdown& breakdown;
   const CauseTimes& causes;
@@ -86,12 +86,12 @@ struct MeanStep {
 };
 
 MeanStep MeanStepOf(const Evidence& evidence, const StepBreakdown& breakdown,
-                    const CauseTimes& causes, std::optional<std::size_t> but) {
+                    const CauseTimes& causes, const std::vector<bool>& counted) {
   MeanStep mean{.breakdown = breakdown, .causes = causes};
   double depth = 0, count = 0;
   DurationNs cost;
   for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
-    if (i == but) continue;
+    if (!counted[i]) continue;
     const StepRow& row = evidence.steps.steps.list[evidence.rows[i]];
     cost += row.profiler_cost;
     depth += row.queue_depth_mean;
@@ -375,29 +375,34 @@ std::size_t CountDevices(const Evidence& evidence) {
   return devices.size();
 }
 
-/// The verdict on the mean step; where one slow step decides it, that on the others.
+/// The verdict on the mean step; where unusual steps decide it, that on the others.
 Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
+  const std::vector<bool> all(evidence.rows.size(), true);
   Bottleneck verdict =
-      Choose(evidence, MeanStepOf(evidence, *evidence.report.breakdown, causes, std::nullopt));
-  const std::optional<std::size_t> slow = OneSlowStep(evidence);
-  if (!slow) return verdict;
-  std::vector<StepBreakdown> others = evidence.breakdowns;
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(*slow));
-  const StepBreakdown breakdown = MeanOf(others);
-  const CauseTimes times = MeanOf(causes.by_row, slow, breakdown.wall);
-  Bottleneck of_others = Choose(evidence, MeanStepOf(evidence, breakdown, times, slow));
-  if (of_others.verdict == verdict.verdict) return verdict;
-  const StepRow& row = evidence.steps.steps.list[evidence.rows[*slow]];
-  if (of_others.share_pct) {
-    *of_others.share_pct *= static_cast<double>(breakdown.wall.ns()) *
-                            static_cast<double>(others.size()) /
-                            static_cast<double>(evidence.report.breakdown->wall.ns()) /
-                            static_cast<double>(evidence.rows.size());
+      Choose(evidence, MeanStepOf(evidence, *evidence.report.breakdown, causes, all));
+  const std::vector<bool> usual = UsualOf(evidence);
+  if (usual == all) return verdict;
+  std::vector<StepBreakdown> others;
+  DurationNs of_slow;
+  std::vector<std::int64_t> slow;
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    if (usual[i]) {
+      others.push_back(evidence.breakdowns[i]);
+      continue;
+    }
+    of_slow += evidence.breakdowns[i].wall;
+    slow.push_back(evidence.steps.steps.list[evidence.rows[i]].index);
   }
+  const StepBreakdown breakdown = MeanOf(others);
+  const CauseTimes times = MeanOf(causes.by_row, usual, breakdown.wall);
+  Bottleneck of_others = Choose(evidence, MeanStepOf(evidence, breakdown, times, usual));
+  if (of_others.verdict == verdict.verdict) return verdict;
+  const bool one = slow.size() == 1;
   of_others.evidence.insert(
       of_others.evidence.begin(),
-      fmt::format("step {} alone takes {}, the {} others {} on average: the verdict is theirs",
-                  row.index, FormatMs(row.wall), others.size(), FormatMs(breakdown.wall)));
+      fmt::format("{} {} alone {} {}, the {} others {} on average: the verdict is theirs",
+                  one ? "step" : "steps", fmt::join(slow, " and "), one ? "takes" : "take",
+                  FormatMs(of_slow), others.size(), FormatMs(breakdown.wall)));
   if (of_others.verdict != Verdict::kUnknown) of_others.confidence = "low";
   return of_others;
 }
@@ -438,21 +443,15 @@ Causes FindCauses(const Evidence& evidence) {
     times.unknown = idle.MeasureWithin(spans[i]);
   }
   static_cast<CauseTimes&>(causes) =
-      MeanOf(causes.by_row, std::nullopt, evidence.report.breakdown->wall);
+      MeanOf(causes.by_row, std::vector<bool>(spans.size(), true), evidence.report.breakdown->wall);
   return causes;
 }
 
-std::optional<std::size_t> OneSlowStep(const Evidence& evidence) {
-  constexpr std::size_t kFewest = 5;
-  if (evidence.rows.size() < kFewest) return std::nullopt;
-  std::optional<std::size_t> slow;
-  for (std::size_t i = 0; i < evidence.rows.size(); ++i) {
-    const DurationNs wall = evidence.breakdowns[i].wall;
-    if (!IsOutlier(wall, evidence.steps.steps.list[evidence.median_step].wall)) continue;
-    if (slow) return std::nullopt;
-    slow = i;
-  }
-  return slow;
+std::vector<bool> UsualOf(const Evidence& evidence) {
+  const std::vector<bool> usual = UsualSteps(evidence.steps.steps);
+  std::vector<bool> of_rows;
+  for (const std::size_t row : evidence.rows) of_rows.push_back(usual[row]);
+  return of_rows;
 }
 
 namespace {

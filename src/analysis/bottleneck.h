@@ -80,9 +80,8 @@ struct Causes : CauseTimes {
 };
 Causes FindCauses(const Evidence& evidence);
 
-/// Index into `rows` of the step that takes far longer than the others, if one alone of five or
-/// more does.
-std::optional<std::size_t> OneSlowStep(const Evidence& evidence);
+/// Which of `rows` are usual (UsualSteps()).
+std::vector<bool> UsualOf(const Evidence& evidence);
 
 /// Whether the host is far longer in the step than the step takes: the work of the GPU ends early
 /// in it, and what follows is in no figure. Steps of a loop that goes on take the host what they

@@ -231,10 +231,13 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
 
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;
-  // One slow step is a finding of its own.
-  if (const std::optional<std::size_t> slow = OneSlowStep(evidence);
-      slow && 2 * evidence.PerStep(evidence.breakdowns[*slow].step.data_wait).ns() >= wait.ns())
-    return std::nullopt;
+  // Unusual steps are a finding of their own.
+  const std::vector<bool> usual = UsualOf(evidence);
+  DurationNs unusual;
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    if (!usual[i]) unusual += evidence.breakdowns[i].step.data_wait;
+  }
+  if (unusual.ns() > 0 && 2 * evidence.PerStep(unusual).ns() >= wait.ns()) return std::nullopt;
   const std::string figure = FormatMs(wait);
   // `headroom record` tells what the loader's workers do, and which loops have no such loader.
   const bool loader_is_known = evidence.store.strings.Find("setting.loader.workers").valid();
@@ -805,7 +808,8 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
     cause = &candidate;
   }
   // Loaders deliver in bursts: the wait itself is the finding then.
-  if (cause != nullptr && cause->time == &CauseTimes::input && slow.size() > 1) return std::nullopt;
+  if (cause != nullptr && cause->time == &CauseTimes::input && UsualOf(evidence)[slow.front()])
+    return std::nullopt;
   const StepRow& row = list[evidence.rows[*worst]];
   const std::string figure = FormatMs(row.wall);
   auto ranked = About(evidence, evidence.PerStep(excess), "outlier-steps",

@@ -78,6 +78,7 @@ struct StepRow {
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
   Interval on_host;                ///< The step as the host sees it, without `since_previous`.
+  DurationNs loading;              ///< Host time in ranges of a loader; 0 at the edge of an epoch.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
   /// Kernels were launched and none was recorded, or the file was cut before all of them were, or
   /// nobody knows when one of them ran: in no figure but its own.

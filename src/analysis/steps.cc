@@ -190,10 +190,14 @@ struct HostCounts {
   std::int64_t paced_operators = 0, paced_calls = 0;  ///< While the GPU followed the host.
   std::int64_t launches = 0;
   bool has_backward = false, has_optimizer = false;
+  DurationNs loading;  ///< In ranges of a loader.
+  bool has_epoch_edge = false;
 };
 
 /// By row of steps.list.
-std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
+///
+/// @param loop  the thread of the steps' marks; none: not known
+std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, ThreadId loop,
                                   const IntervalSet& paced, const StepAnalysis& steps) {
   const auto& events = store.host_events;
   std::vector<HostCounts> counts(steps.hosts.size());
@@ -211,6 +215,7 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
     if (range.first == range.last) continue;
     auto step = first_after(steps.hosts, events.start[range.first]);
     auto pace = first_after(pacing, events.start[range.first]);
+    TimeNs loading_until(INT64_MIN);  // Ranges of a loader nest.
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = events.kind[row];
       const bool is_call = IsCall(kind);
@@ -232,6 +237,12 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
                                roles.Has(HostRole::kBackwardOperator);
         of_step.has_optimizer = of_step.has_optimizer || roles.Has(HostRole::kOptimizer) ||
                                 roles.Has(HostRole::kOptimizerStep);
+        of_step.has_epoch_edge = of_step.has_epoch_edge || roles.Has(HostRole::kEpochEdge);
+        const TimeNs end = store.HostEnd(HostEventId(row));
+        if (roles.Has(HostRole::kDataWait) && ThreadId(t) == loop && end > loading_until) {
+          of_step.loading += end - std::max(start, loading_until);
+          loading_until = end;
+        }
       }
       ++(is_call ? of_step.calls : of_step.operators);
       if (pace != pacing.end() && start >= pace->start)
@@ -250,6 +261,7 @@ void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, St
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].profiler_cost = cost(counts[i].paced_operators, counts[i].paced_calls);
     out.recording.push_back(cost(counts[i].operators, counts[i].calls));
+    if (!counts[i].has_epoch_edge) rows[i].loading = counts[i].loading;
     rows[i].lost_tasks = rows[i].tasks == 0 && counts[i].launches > 0 && store.gpu_tasks.rows() > 0;
   }
 }
@@ -625,7 +637,10 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
 
   LaunchedWork work = AssignTasks(store, found.on_gpu, out);
   work.end_before_first = std::max(work.end_before_first, BusyBeforeRecording(store, out));
-  const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
+  const HostEventId mark = found.steps.empty() ? HostEventId() : found.steps.front().mark;
+  const ThreadId loop = mark.valid() ? store.host_events.thread[mark.index()] : ThreadId();
+  const std::vector<HostCounts> counts =
+      CountHost(store, names, loop, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);
   FindPauses(store, names, work, out);

@@ -77,10 +77,10 @@ void serialize(Archive& archive, Health& row) {
 template <typename Archive>
 void serialize(Archive& archive, StepRow& row) {
   auto& [index, kind, tokens, of_other_kind, after_pause, since_previous, start, wall, gpu_busy,
-         host, on_host, tasks, lost_tasks, profiler_cost, host_wait, queue_depth_mean,
+         host, on_host, loading, tasks, lost_tasks, profiler_cost, host_wait, queue_depth_mean,
          queue_depth_max] = row;
   archive(index, kind, tokens, of_other_kind, after_pause, since_previous, start, wall, gpu_busy,
-          host, on_host, tasks, lost_tasks, profiler_cost, host_wait, queue_depth_mean,
+          host, on_host, loading, tasks, lost_tasks, profiler_cost, host_wait, queue_depth_mean,
           queue_depth_max);
 }
 

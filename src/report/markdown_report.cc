@@ -121,10 +121,12 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
       out += fmt::format("   - **Saves:** {}\n", Escaped(saves));
     for (const std::string& evidence : finding.row->evidence)
       out += fmt::format("   - {}\n", Escaped(evidence));
-    out +=
-        fmt::format("   - **{}:** {} **Check:** {}\n", IsWorthDoing(*finding.row) ? "Do" : "Do not",
-                    Escaped(FullSentence(finding.row->action)),
-                    MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
+    out += "   - ";
+    if (const std::string_view label = ActionLabel(*finding.row); !label.empty())
+      out +=
+          fmt::format("**{}:** {} ", Sentence(label), Escaped(FullSentence(finding.row->action)));
+    out += fmt::format("**Check:** {}\n",
+                       MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
   }
 }
 

@@ -146,8 +146,9 @@ std::string StepSourceText(const Steps& steps) {
   return "none";
 }
 
-bool IsWorthDoing(const Finding& finding) {
-  return !finding.saves_ms || finding.saves_ms->high > 0;
+std::string_view ActionLabel(const Finding& finding) {
+  if (!finding.saves_ms || finding.saves_ms->high > 0) return "do";
+  return finding.saves_ms->low < 0 ? "do not" : "";
 }
 
 std::string SavesText(const Finding& finding) {

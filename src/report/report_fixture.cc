@@ -63,6 +63,7 @@ TraceReport DemoReport() {
                                  .gpu_busy = Us(29'404),
                                  .host = wall - Us(210),
                                  .on_host = {},
+                                 .loading = {},
                                  .profiler_cost = Us(21'000),
                                  .host_wait = Us(42'900),
                                  .queue_depth_mean = 1.3,

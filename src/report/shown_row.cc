@@ -71,7 +71,8 @@ void Describe(const RowOfFile<Finding>& found, const ReportOptions& options,
     facts.emplace_back("saves", Printable(saves));
   for (const std::string& evidence : row.evidence)
     facts.emplace_back("evidence", Printable(evidence));
-  facts.emplace_back(IsWorthDoing(row) ? "do" : "do not", Printable(row.action));
+  if (const std::string_view label = ActionLabel(row); !label.empty())
+    facts.emplace_back(label, Printable(row.action));
   facts.emplace_back("check", CheckCommand(row, *found.file, options));
   if (const std::string command = ForecastCommand(row, *found.file, options); !command.empty())
     facts.emplace_back("forecast", command);

@@ -33,9 +33,10 @@ void WriteFindings(TextContext& c) {
       c.page.Paragraph(first ? "     why    " : "            ", Sentence(evidence), Style::kDim);
       first = false;
     }
-    const bool worth = IsWorthDoing(*finding.row);
-    c.page.Paragraph(worth ? "     do     " : "     do not ", Sentence(finding.row->action),
-                     Style::kDim, worth ? Style::kGood : Style::kDim);
+    if (const std::string_view label = ActionLabel(*finding.row); !label.empty()) {
+      c.page.Paragraph(fmt::format("     {:<6} ", label), Sentence(finding.row->action),
+                       Style::kDim, label == "do" ? Style::kGood : Style::kDim);
+    }
     c.page.Command("     check  ", CheckWords(*finding.row, *finding.file, c.options), Style::kDim);
     const auto forecast = ForecastWords(*finding.row, *finding.file, c.options);
     if (!forecast.empty()) c.page.Command("     whatif ", forecast, Style::kDim);

@@ -22,8 +22,8 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
 }
 
 /// Returns the usual steps, without one of five or more whose host takes far longer than the
-/// others' (a checkpoint behind its GPU work): only the step behind it takes longer for that, if
-/// any does.
+/// others' (a checkpoint behind its GPU work) for something else than its batch: only the step
+/// behind it takes longer for that, if any does.
 std::vector<bool> UsableSteps(const Steps& steps) {
   constexpr std::size_t kFewest = 5;
   std::vector<bool> usable = UsualSteps(steps);
@@ -32,7 +32,9 @@ std::vector<bool> UsableSteps(const Steps& steps) {
     if (usable[row]) rows.push_back(row);
   }
   if (rows.size() < kFewest) return usable;
-  const auto host_of = [&](std::size_t row) { return steps.list[row].HostWork().length(); };
+  const auto host_of = [&](std::size_t row) {
+    return steps.list[row].HostWork().length() - steps.list[row].loading;
+  };
   std::vector<std::size_t> sorted = rows;
   std::ranges::sort(sorted, {}, host_of);
   const DurationNs median = host_of(sorted[sorted.size() / 2]);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 
 namespace headroom {
 
@@ -12,19 +12,27 @@ bool IsOutlier(DurationNs wall, DurationNs median) {
 }
 
 std::vector<bool> UsualSteps(const Steps& steps) {
-  constexpr std::int64_t kFewest = 5;
+  constexpr std::size_t kFewest = 5, kMaxBurst = 16;
   std::vector<bool> usual;
-  std::int64_t whole = 0, slow = 0;
-  std::size_t slow_row = 0;
+  std::vector<std::size_t> whole, slow;  // Rows; of `whole`.
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
     usual.push_back(steps.list[row].Counts());
     if (!usual[row]) continue;
-    ++whole;
-    if (!steps.p50 || !IsOutlier(steps.list[row].wall, *steps.p50)) continue;
-    ++slow;
-    slow_row = row;
+    if (steps.p50 && IsOutlier(steps.list[row].wall, *steps.p50)) slow.push_back(whole.size());
+    whole.push_back(row);
   }
-  if (slow == 1 && whole >= kFewest) usual[slow_row] = false;
+  if (slow.empty() || slow.size() > 2 || whole.size() < kFewest) return usual;
+  // Warm-up may take the first two of few.
+  if (slow.size() == 2 && slow.front() > 0 && whole.size() < 2 * kFewest) return usual;
+  if (slow.back() - slow.front() + 1 != slow.size()) return usual;
+  // In fewer steps than workers may deliver at a time, one wait for them is how the job runs.
+  DurationNs more, loading;
+  for (const std::size_t i : slow) {
+    more += steps.list[whole[i]].wall - *steps.p50;
+    loading += steps.list[whole[i]].loading;
+  }
+  if (whole.size() < kMaxBurst && loading.ns() * 2 > more.ns()) return usual;
+  for (const std::size_t i : slow) usual[whole[i]] = false;
   return usual;
 }
 

@@ -13,9 +13,10 @@ namespace headroom {
 /// Returns whether a step takes far longer than the median step.
 bool IsOutlier(DurationNs wall, DurationNs median);
 
-/// Returns which steps are whole and usual, by row of steps.list. If there are five or more and
-/// just one takes far longer than the others, that one is not usual. Several slow ones are how the
-/// job runs.
+/// Returns which steps are whole and usual, by row of steps.list. One of five or more that takes
+/// far longer than the others is not usual; nor are the first two (warm-up), or of ten or more any
+/// two that follow each other (a checkpoint between them). Other slow ones are how the job runs,
+/// and so is one of fewer than 16 that waits for its loader: workers deliver in bursts.
 std::vector<bool> UsualSteps(const Steps& steps);
 
 struct StepTime {

@@ -32,6 +32,28 @@ TEST(StepTimeTest, LeavesOutOneStepAmongFiveThatIsFarSlower) {
   EXPECT_EQ(StepTimeOf(Of({4'000, 10, 12, 10, 12}))->mean.ns(), 11'000) << "the first, once";
 }
 
+TEST(StepTimeTest, LeavesOutTwoStepsOfTenThatFollowEachOther) {
+  // A checkpoint between two steps.
+  EXPECT_EQ(StepTimeOf(Of({10, 10, 10, 30, 400, 10, 10, 10, 10, 10}))->mean.ns(), 10'000);
+  EXPECT_EQ(StepTimeOf(Of({900, 30, 10, 10, 10, 10, 10, 10, 10, 10}))->mean.ns(), 10'000);
+  EXPECT_GT(StepTimeOf(Of({10, 10, 30, 10, 400, 10, 10, 10, 10, 10}))->mean.ns(), 50'000);
+  EXPECT_GT(StepTimeOf(Of({10, 10, 10, 30, 400, 10, 10}))->mean.ns(), 50'000) << "of seven";
+  EXPECT_EQ(StepTimeOf(Of({900, 30, 10, 10, 10, 10}))->mean.ns(), 10'000) << "warm-up";
+}
+
+TEST(StepTimeTest, HoldsTheOneWaitForALoaderAmongFewSteps) {
+  Steps steps = Of({10, 10, 10, 70, 10});
+  steps.list[3].loading = DurationNs(50'000);
+  EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 25'000);
+  steps.list[3].loading = DurationNs(20'000);
+  EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 10'000) << "something else takes most of it";
+  std::vector<int> many(16, 10);
+  many[3] = 70;
+  steps = Of(many);
+  steps.list[3].loading = DurationNs(50'000);
+  EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 10'000) << "a burst would return among so many";
+}
+
 TEST(StepTimeTest, IsOfWholeSteps) {
   Steps steps = Of({10, 12, 1, 14});
   steps.list[2].lost_tasks = true;
