@@ -317,7 +317,7 @@ class StepTimes(Table):
     host_ns: NullableArray
     """ns. Length of the annotation."""
     host_wait_ns: NDArray[np.int64]
-    """ns. GPU idle until a task that was launched too late could start."""
+    """ns. GPU idle time caused by late launches."""
     tasks: NDArray[np.int64]
     """GPU tasks launched in it."""
     queue_depth_mean: NDArray[np.float64]

@@ -38,8 +38,8 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 /// earlier without the call, so the GPU idles for them anyway (an optimizer on the CPU). A smaller
 /// copy is a value that is read (`.item()`).
 ///
-/// Within a synchronous copy, the longest idle time of at least 1 ms costs, too, although the next
-/// task was launched before: nothing else that was recorded holds the task.
+/// A synchronous copy costs the longest idle time of at least 1 ms within it, if that is more,
+/// although the next task was launched before: nothing else that was recorded holds the task.
 ///
 /// Only calls and tasks of `process` count (none: all); `gpu_busy` is when its tasks run, `held`
 /// when the GPU is idle although the next task was launched.

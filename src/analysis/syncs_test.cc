@@ -200,7 +200,7 @@ TEST(Syncs, SynchronousCopiesCostALongStallOfTheQueue) {
   }
 }
 
-TEST(Syncs, OfOneValueDoNotCostAStallThatOthersMake) {
+TEST(Syncs, OfOneValueDoNotPayForAStallOfTheQueue) {
   // `.item()` is an asynchronous copy to pageable memory.
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 20);

@@ -213,7 +213,7 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
       ns("gpu_busy_ns", true, "Time in which the GPU works, within `wall_ns`."),
       ns("host_start_ns", false, "Start as the host sees the step."),
       ns("host_ns", true, "Length of the annotation."),
-      ns("host_wait_ns", false, "GPU idle until a task that was launched too late could start."),
+      ns("host_wait_ns", false, "GPU idle time caused by late launches."),
       MakeColumn("tasks", ColumnKind::kInt64, "", false, "GPU tasks launched in it."),
       MakeColumn("queue_depth_mean", ColumnKind::kReal, "tasks", false,
                  "Launched but not started tasks, at launches of the step: the mean."),

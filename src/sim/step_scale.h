@@ -5,9 +5,9 @@
 
 namespace headroom {
 
-/// In the long run, a replay differs a little from the recorded steps, because their launch queue
-/// was filling or running dry. A single step is replayed from its first call, although it began
-/// earlier.
+/// In the steady state, a replay differs a little from the recorded steps, because their launch
+/// queue was filling or running dry. A single step is replayed from its first call, although it
+/// began earlier.
 class StepScale {
  public:
   /// Leaves replayed times as they are.

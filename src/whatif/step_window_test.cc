@@ -109,8 +109,8 @@ TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
 }
 
 TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
-  // A loader that delivers three batches at a time: in the long run, three steps take 460 us. The
-  // window holds one delivery in five steps, which as a cycle would be 101 us a step.
+  // A loader that delivers three batches at a time: in the steady state, three steps take 460 us.
+  // The window holds one delivery in five steps, which as a cycle would be 101 us a step.
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
   std::int64_t at = 0, gpu_free = 0;

@@ -116,8 +116,8 @@ class Evidence {
 
   /// Returns whether the rest of `outer`, without the training steps `inner`, looks like
   /// evaluation. It updates nothing, and spends most of its time in kernels that training has, too.
-  /// Its largest copy to the device, if any, has at least half of the size of training's: rollouts
-  /// of reinforcement learning copy single observations, or training copies nothing.
+  /// Its largest copy to the device, if any, has at least half of the size of training's. Rejects
+  /// rollouts of reinforcement learning, which copy single observations.
   bool OthersEvaluate(const Unit& outer, const Unit& inner) {
     constexpr double kMostly = 0.7;
     constexpr std::int64_t kSmaller = 2;

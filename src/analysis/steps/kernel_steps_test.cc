@@ -90,6 +90,18 @@ TEST(KernelSteps, AreNotTheLayersOfOnePass) {
   EXPECT_EQ(Stream().Run({"embed"}).Run(Layers(12)).Run({"head"}).Find().layers, 12u);
 }
 
+TEST(KernelSteps, AreTokensBehindAPrefillThatSharesLayers) {
+  Stream stream;
+  stream.Run(Join({"embed"}, Join(Layers(60), {"head"})));
+  for (int token = 0; token < 10; ++token) {
+    std::vector<std::string> pass = {"embed"};
+    for (int layer = 0; layer < 12; ++layer) pass = Join(pass, {"norm", "attention", "split"});
+    stream.Run(Join(pass, {"head"}));
+  }
+  const KernelSteps steps = stream.Find();
+  EXPECT_EQ(LengthsUs(steps), Lengths(10, 380));
+}
+
 TEST(KernelSteps, AreNotTheLayersOfAPassWithoutAHead) {
   constexpr const char* kEmbed = "void at::native::indexSelectLargeIndex<float, long>";
   constexpr const char* kHead = "ampere_sgemm_128x64_nn";
@@ -167,7 +179,7 @@ TEST(KernelSteps, WithAnUpdateGoBeforeTheirLayers) {
   EXPECT_EQ(LengthsUs(steps), Lengths(8, 380));
 }
 
-TEST(KernelSteps, AreNotSeveralAndAnEvaluation) {
+TEST(KernelSteps, ExcludeAnEvaluationEveryFewSteps) {
   const std::vector<std::string> forward = Layers(4);
   const std::vector<std::string> step = Join(forward, {"loss", "backward", kFusedAdam});
   for (const int count : {3, 4, 5}) {

@@ -64,7 +64,7 @@ TEST(Pauses, HoldAnEvaluationWithoutAName) {
   EXPECT_EQ(Loop().Steps(4).Work(300, 0).Steps(4).StepsAfterPause(), Rows{4});
 }
 
-TEST(Pauses, HoldNoRollout) {
+TEST(Pauses, ExcludeRollouts) {
   const Loop loop = Loop().Steps(4).Work(300, 100).Steps(4);
   EXPECT_EQ(loop.StepsAfterPause(), Rows());
   EXPECT_EQ(loop.WallUs(4), 400);
@@ -88,7 +88,7 @@ TEST(Pauses, AreNotBeforeMostSteps) {
   EXPECT_EQ(loop.WallUs(4), 160);
 }
 
-TEST(Pauses, AreLongWithoutEvents) {
+TEST(Pauses, HoldLongGapsWithoutEvents) {
   EXPECT_EQ(Loop().Steps(4).Wait(301).Steps(4).StepsAfterPause(), Rows{4});
   EXPECT_EQ(Loop().Steps(4).Wait(290).Steps(4).StepsAfterPause(), Rows());
   EXPECT_EQ(Loop().Steps(4).Annotate("shuffle", 20).Wait(301).Steps(4).StepsAfterPause(), Rows());
