@@ -40,7 +40,7 @@ afterAll(() => browser.close());
 async function open<T>(steps: number, use: (visit: Visit, folder: string) => Promise<T>): Promise<void> {
   await withScratch(async (folder) => {
     writeFileSync(join(folder, "train.py"), LOOP);
-    writeFileSync(join(folder, "pause"), "0.02");
+    writeFileSync(join(folder, "pause"), "0.2"); // Far more than a busy machine adds.
     // What the first run takes is not what later ones do.
     const ui = await startUiIn(folder, "--run", `${PYTHON} train.py $(cat steps 2>/dev/null || echo ${steps})`);
     try {
