@@ -56,7 +56,7 @@ constexpr DurationNs CauseTimes::*kCauses[] = {
     &CauseTimes::callback, &CauseTimes::synchronization, &CauseTimes::device_to_host,
     &CauseTimes::host,     &CauseTimes::queue,           &CauseTimes::unknown};
 
-/// Returns the mean of all rows except `but`. Its causes sum to `wall`, the mean of the same steps.
+/// Returns the mean of the counted rows. Its causes sum to `wall`, the mean of the same steps.
 CauseTimes MeanOf(std::span<const CauseTimes> rows, const std::vector<bool>& counted,
                   DurationNs wall) {
   const auto count = std::count(counted.begin(), counted.end(), true);

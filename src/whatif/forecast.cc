@@ -124,7 +124,7 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
          1;
 }
 
-/// The time of the tasks of the stream that has most, in ns a step.
+/// Returns the time of the tasks on the busiest stream, in ns a step.
 double GpuWorkNs(const Job& job, const Plan& plan) {
   const Graph& graph = job.graph();
   std::vector<double> by_stream(job.store().streams.rows());
@@ -162,7 +162,10 @@ ReplayError MeasureReplay(const Job& job, Replayer& replayer) {
 }
 
 Forecaster::Forecaster(const Job& job)
-    : job_(job), memory_(job), uncertainty_{.host = job.host_error(), .steps = job.step_error()} {
+    : job_(job),
+      memory_(job),
+      gpu_work_ns_(GpuWorkNs(job, job.corrected())),
+      uncertainty_{.host = job.host_error(), .steps = job.step_error()} {
   baseline_.traced_step_ms = job.step_time().value_or(job.graph().recorded_step).ms();
   if (const std::optional<DurationNs> p50 = job.steps().steps.p50)
     baseline_.marked_step_ms = p50->ms();
@@ -200,9 +203,7 @@ Forecaster::Forecaster(const Job& job)
 
 double Forecaster::StepOf(const Plan& plan) {
   const double replayed_ns = replayer_.Run(plan).step_ns;
-  return job_.step_scale().Ns(replayed_ns, GpuWorkNs(job_, plan),
-                              GpuWorkNs(job_, job_.corrected())) /
-         1e6;
+  return job_.step_scale().Ns(replayed_ns, GpuWorkNs(job_, plan), gpu_work_ns_) / 1e6;
 }
 
 StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& changed,

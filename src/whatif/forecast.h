@@ -159,6 +159,7 @@ class Forecaster {
 
   const Job& job_;
   MemoryDeltas memory_;
+  double gpu_work_ns_;  ///< Of the unchanged job, a step.
   Uncertainty uncertainty_;
   double fast_ms_ = 0, slow_ms_ = 0;  ///< The corrected step where host and GPU are as far off.
   Replayer replayer_;

@@ -79,8 +79,8 @@ UsualStep FindUsualStep(const LaunchedWork& work, const StepAnalysis& steps) {
   return usual;
 }
 
-/// Whether work between steps copies batches as large as steps do, or nothing. Rollouts of
-/// reinforcement learning copy single observations.
+/// Returns whether the work between steps copies batches as large as those of steps, or nothing.
+/// Rollouts of reinforcement learning copy single observations.
 bool CopiesLikeSteps(const GpuWork& between, const GpuWork& of_step) {
   constexpr std::int64_t kMinPart = 2;
   if (of_step.largest_copy < 0) return false;

@@ -17,7 +17,7 @@ struct GpuWork {
   TimeNs end{INT64_MIN};  ///< INT64_MIN if there are none.
   DurationNs kernels;     ///< Sum.
 
-  /// Of the largest copy to the device, in bytes.
+  /// Size of the largest copy to the device, in bytes.
   static constexpr std::int64_t kNoCopy = -1, kUnknownSize = -2;
   std::int64_t largest_copy = kNoCopy;
 
@@ -41,10 +41,10 @@ struct LaunchedWork {
 ///
 /// * the host is in no step for longer than three median steps, and almost nothing of the process
 ///   is recorded except occasional work (IsOccasional()). Usually the profiler was off.
-/// * an evaluation runs for longer than a tenth of a step, but not before most steps. A named one
-/// is
-///   measured on the host. An unnamed one is measured by its kernels: it updates nothing, runs
-///   mostly the kernels of steps, and copies to the device batches as large as theirs, or nothing.
+/// * an evaluation runs for longer than a tenth of a step, but not before most steps. The host's
+///   time counts if the evaluation has a name, else the time of its kernels. One without a name
+///   updates nothing, runs mostly the kernels of steps, and copies batches as large as theirs to
+///   the device, or nothing.
 ///
 /// Other work between marks, such as a fetch, belongs to the next step.
 void FindPauses(const TraceStore& store, NameFacts& names, const LaunchedWork& work,
