@@ -836,14 +836,47 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
   return ranked;
 }
 
+/// Evaluations inside training steps. They are in no figure of the steps, so no share of one.
+std::optional<Ranked> EvaluationInSteps(const Evidence& evidence, const Causes&) {
+  DurationNs excess, all;
+  const StepRow* slowest = nullptr;
+  std::int64_t evaluating = 0;
+  const DurationNs median = evidence.steps.steps.list[evidence.median_step].wall;
+  for (const StepRow& row : evidence.steps.steps.list) {
+    if (row.lost_tasks) continue;
+    all += row.wall;
+    if (row.kind != StepKind::kTrainingAndEvaluation) continue;
+    ++evaluating;
+    excess += std::max(DurationNs(0), row.wall - median);
+    if (slowest == nullptr || row.wall > slowest->wall) slowest = &row;
+  }
+  if (slowest == nullptr || SharePct(excess, all) < kWorthMentioningPct) return std::nullopt;
+  const auto steps = static_cast<std::int64_t>(evidence.rows.size());
+  Ranked ranked;
+  ranked.holds = DurationNs(excess.ns() / (steps + evaluating));
+  Finding& finding = ranked.finding;
+  finding.beside_steps = ranked.holds;
+  finding.id = "evaluation-in-steps";
+  finding.figure = FormatMs(slowest->wall);
+  finding.title =
+      fmt::format("{} evaluated, too: {} of {} in all; step {} took {}", Plural(evaluating, "step"),
+                  FormatMs(excess), FormatMs(all), slowest->index, finding.figure);
+  finding.check_section = "steps";
+  finding.action = "evaluate less often or on fewer batches; look at what its loader waits for";
+  finding.evidence = {
+      fmt::format("the median training step takes {}; the rest of these steps is evaluation",
+                  FormatMs(median))};
+  return ranked;
+}
+
 using Rule = std::optional<Ranked> (*)(const Evidence&, const Causes&);
 constexpr Rule kRules[] = {
     LateLaunches,        DataWait,    Callbacks,        ExposedCommunication, ExposedCopiesToDevice,
     ExposedCopiesToHost, CostlySyncs, UnfusedOptimizer, IdleTensorCores,      Elementwise,
-    LayoutCopies,        QueueGaps,   UnexplainedIdle,  OutlierSteps};
+    LayoutCopies,        QueueGaps,   UnexplainedIdle,  OutlierSteps,         EvaluationInSteps};
 
 /// Those that need no GPU work.
-constexpr Rule kHostRules[] = {DataWait, Callbacks, OtherWork, OutlierSteps};
+constexpr Rule kHostRules[] = {DataWait, Callbacks, OtherWork, OutlierSteps, EvaluationInSteps};
 
 std::vector<Finding> Find(std::span<const Rule> rules, const Evidence& evidence,
                           const Causes& causes) {

@@ -64,6 +64,7 @@ enum class StepKind : std::uint8_t {
   kPrefill,
   kDecode,
   kMixed,  ///< Prefill of some sequences and decode of others.
+  kTrainingAndEvaluation,  ///< A training step around an evaluation.
 };
 
 struct StepRow {
@@ -267,6 +268,8 @@ struct Finding {
   std::optional<DurationNs> idle = {};  ///< GPU idle that the title names: no remedy saves more.
   bool of_set = false;                  ///< Of several files together: the check needs them all.
   bool of_stretch = false;              ///< Of a recording without steps.
+  /// Mean time a step that no figure of the steps holds; ranks a finding without `saves_ms`.
+  std::optional<DurationNs> beside_steps = {};
 
   std::optional<MsInterval> saves_ms;  ///< A step; none: see saves_note.
   /// What was replayed, or why nothing could be; empty: the engine did not run.

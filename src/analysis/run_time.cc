@@ -43,6 +43,7 @@ std::string_view RowOfKind(StepKind kind) {
     case StepKind::kMixed:
       return "mixed steps";
     case StepKind::kTraining:
+    case StepKind::kTrainingAndEvaluation:
     case StepKind::kUnknown:
       break;
   }

@@ -192,6 +192,7 @@ struct HostCounts {
   bool has_backward = false, has_optimizer = false;
   DurationNs loading;  ///< In ranges of a loader.
   bool has_epoch_edge = false;
+  DurationNs evaluation;  ///< In ranges of an evaluation that begin in the step.
 };
 
 /// By row of steps.list.
@@ -216,10 +217,12 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, Thr
     auto step = first_after(steps.hosts, events.start[range.first]);
     auto pace = first_after(pacing, events.start[range.first]);
     TimeNs loading_until(INT64_MIN);  // Ranges of a loader nest.
+    TimeNs evaluation_until(INT64_MIN);
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = events.kind[row];
-      const bool is_call = IsCall(kind);
-      if (!is_call && kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation)
+      const bool is_call = IsCall(kind), is_frame = kind == HostEventKind::kPythonFrame;
+      if (!is_call && !is_frame && kind != HostEventKind::kOperator &&
+          kind != HostEventKind::kAnnotation)
         continue;
       const TimeNs start = events.start[row];
       while (step != steps.hosts.end() && step->end <= start) ++step;
@@ -228,6 +231,12 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, Thr
       if (start < step->start) continue;
       HostCounts& of_step = counts[static_cast<std::size_t>(step - steps.hosts.begin())];
       const HostRoles roles = names.Roles(events.name[row]);
+      if (roles.Has(HostRole::kEvaluation)) {
+        const TimeNs end = store.HostEnd(HostEventId(row));
+        if (end > evaluation_until) of_step.evaluation += end - std::max(start, evaluation_until);
+        evaluation_until = std::max(evaluation_until, end);
+      }
+      if (is_frame) continue;
       const bool launches =
           is_call && ((roles.Has(HostRole::kKernelLaunch) && !Contains(captures, start)) ||
                       roles.Has(HostRole::kGraphLaunch));
@@ -266,6 +275,22 @@ void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, St
   }
 }
 
+/// Tells the training steps that evaluate, too, if fewer than half do.
+void FindEvaluationsInside(std::span<const HostCounts> counts, StepAnalysis& out) {
+  constexpr std::int64_t kMinPart = 10;
+  std::vector<StepRow*> evaluating;
+  std::size_t training = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    StepRow& row = out.steps.list[i];
+    if (row.kind != StepKind::kTraining) continue;
+    ++training;
+    if (counts[i].evaluation.ns() > out.hosts[i].length().ns() / kMinPart)
+      evaluating.push_back(&row);
+  }
+  if (evaluating.size() * 2 >= training) return;
+  for (StepRow* const row : evaluating) row->kind = StepKind::kTrainingAndEvaluation;
+}
+
 /// Tells what each step does: by its mark, else by whether it has a backward pass or an optimizer.
 /// Among steps with a backward pass, those without either are evaluations.
 void FindKinds(const TraceStore& store, std::span<const HostStep> found,
@@ -287,6 +312,7 @@ void FindKinds(const TraceStore& store, std::span<const HostStep> found,
       rows[i].kind = StepKind::kEvaluation;
     }
   }
+  FindEvaluationsInside(counts, out);
 }
 
 /// How far the calls of the process were recorded; where none was joined to a task, how far the

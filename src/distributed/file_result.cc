@@ -179,9 +179,9 @@ void serialize(Archive& archive, CauseRow& row) {
 template <typename Archive>
 void serialize(Archive& archive, Finding& row) {
   auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, idle, of_set,
-         of_stretch, saves_ms, saves_note, scenario] = row;
+         of_stretch, beside_steps, saves_ms, saves_note, scenario] = row;
   archive(id, title, share_pct, evidence, action, check_section, figure, remedy, idle, of_set,
-          of_stretch, saves_ms, saves_note, scenario);
+          of_stretch, beside_steps, saves_ms, saves_note, scenario);
 }
 
 template <typename Archive>

@@ -246,8 +246,8 @@ std::string_view NameOf(Verdict verdict) {
 }
 
 std::string_view NameOf(StepKind kind) {
-  constexpr std::string_view kNames[] = {"",        "training", "evaluation",
-                                         "prefill", "decode",   "mixed"};
+  constexpr std::string_view kNames[] = {
+      "", "training", "evaluation", "prefill", "decode", "mixed", "training-and-evaluation"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -135,6 +135,7 @@ std::string IterationText(const TraceReport& file, StepKind kind) {
       return "one iteration of evaluation";
     case StepKind::kUnknown:
     case StepKind::kTraining:
+    case StepKind::kTrainingAndEvaluation:
       break;
   }
   return Trains(file) ? "one iteration of training" : "one iteration";

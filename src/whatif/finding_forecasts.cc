@@ -203,7 +203,11 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
 
 /// What only some steps take is in no window of usual steps: it is the recorded excess.
 void TellExcess(const TraceReport& report, Finding& finding) {
-  const double excess = finding.share_pct.value_or(0) / 100 * report.breakdown->wall.ms();
+  if (finding.beside_steps) {
+    finding.saves_note = "nothing of the step time, which is without these steps";
+    return;
+  }
+  const double excess = *finding.share_pct / 100 * report.breakdown->wall.ms();
   finding.saves_ms = MsInterval{0, excess, excess};
   finding.saves_note =
       "at most: were these steps like the median one; spread over all steps, not replayed";
@@ -225,8 +229,9 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
       finding.saves_note = "cannot be told: the replayed steps hold nothing of it";
   }
   // In whole nanoseconds: equal savings keep the order of the time that they hold.
-  const auto rank = [](const Finding& finding) {
-    return finding.saves_ms ? -std::llround(finding.saves_ms->mid * 1e6) : INT64_MAX;
+  const auto rank = [](const Finding& finding) -> std::int64_t {
+    if (finding.saves_ms) return -std::llround(finding.saves_ms->mid * 1e6);
+    return finding.beside_steps ? -finding.beside_steps->ns() : INT64_MAX;
   };
   std::ranges::stable_sort(report.findings, {}, rank);
   PutVerdictFirst(report.bottleneck.verdict, report.findings);

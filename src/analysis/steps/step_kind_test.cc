@@ -110,5 +110,49 @@ TEST(StepKind, AStepWithoutBackwardAmongOthersIsAnEvaluation) {
   EXPECT_EQ(report.breakdown->steps, 4) << "of the training steps alone";
 }
 
+/// A loop of 12 marked steps; every `every`-th one evaluates for `evaluation_us`, half of which its
+/// loader takes.
+TraceReport LoopWithEvaluations(int every, std::int64_t evaluation_us) {
+  StoreBuilder b;
+  std::int64_t at = 0;
+  for (int i = 0; i < 12; ++i) {
+    const bool evaluates = i % every == every - 1;
+    const std::int64_t wall = 1000 + (evaluates ? evaluation_us : 0);
+    b.Region("ProfilerStep#" + std::to_string(i), kMain, at, wall);
+    b.Launch("aten::mm", kMain, at + 10, kGemm, kStream, at + 20, 380);
+    b.Op("autograd::engine::evaluate_function: MmBackward0", kAutograd, at + 400, 100);
+    b.Launch("aten::mm", kAutograd, at + 410, kGemm, kStream, at + 420, 560);
+    if (evaluates) {
+      const std::int64_t begin = at + 990, half = evaluation_us / 2;
+      b.Annotation("validation", kMain, begin, evaluation_us);
+      b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain,
+                   begin + 1, half - 1);
+      b.Launch("aten::mm", kMain, begin + half, kGemm, kStream, begin + half + 1, half - 2);
+    }
+    at += wall;
+  }
+  return AnalyzeTrace(b);
+}
+
+TEST(StepKind, AnEvaluationInsideTrainingStepsIsInNoFigureOfTheSteps) {
+  const TraceReport report = LoopWithEvaluations(4, 6000);
+  EXPECT_EQ(report.steps.list[3].kind, StepKind::kTrainingAndEvaluation);
+  EXPECT_EQ(report.breakdown->steps, 9);
+  EXPECT_EQ(report.breakdown->step.data_wait.ns(), 0) << "the wait is of the evaluation's loader";
+  EXPECT_LT(report.steps.step_time->ms(), 1.01);
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kGpuCompute);
+  const auto finding = std::ranges::find(report.findings, "evaluation-in-steps", &Finding::id);
+  ASSERT_NE(finding, report.findings.end());
+  EXPECT_FALSE(finding->share_pct);
+  EXPECT_NE(finding->title.find("3 steps evaluated"), std::string::npos) << finding->title;
+}
+
+TEST(StepKind, StepsThatHardlyEverOrMostlyEvaluateAreTraining) {
+  for (const TraceReport& report : {LoopWithEvaluations(4, 80), LoopWithEvaluations(1, 6000)}) {
+    EXPECT_TRUE(report.steps.kinds.empty());
+    EXPECT_EQ(report.breakdown->steps, 12);
+  }
+}
+
 }  // namespace step_kind_test
 }  // namespace headroom
