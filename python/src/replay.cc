@@ -23,10 +23,10 @@ ReplayResult ReplayEdited(const Job& job, const EditedPlan& edited, std::size_t 
   Replayer replayer;
   const Replayed replayed = replayer.Run(plan);
   ReplayResult result;
-  result.step_ms = job.step_scale().Ms(replayed.step_ns);
+  result.step_ms = job.step_scale().Ms(plan, replayed.step_ns);
   result.settled = replayed.settled;
   for (const double wall : replayed.step_walls_ns)
-    result.step_walls_ms.push_back(job.step_scale().Ms(wall));
+    result.step_walls_ms.push_back(job.step_scale().Ms(plan, wall));
 
   result.starts.assign(tasks, ReplayResult::kNotThere);
   result.ends.assign(tasks, ReplayResult::kNotThere);

@@ -76,7 +76,7 @@ CauseTimes MeanOf(std::span<const CauseTimes> rows, const std::vector<bool>& cou
   return mean;
 }
 
-/// What the verdict looks at: the mean step, of all judged ones or of the usual ones.
+/// The step that the verdict judges: the mean of all judged steps, or of the usual ones.
 struct MeanStep {
   const StepBreakdown& breakdown;
   const CauseTimes& causes;
@@ -154,7 +154,7 @@ std::array<Wait, 5> RankWaits(const CauseTimes& causes) {
       {Verdict::kCommunication, causes.communication, "communication that no compute hides"},
       {Verdict::kCallback, causes.callback, "the GPU is idle while a callback runs"},
       {Verdict::kSynchronization, causes.synchronization,
-       "the GPU ran dry under a call that waits for it, and idles until the host launches again"},
+       "the GPU idles because of a blocking call"},
   }};
   std::stable_sort(waits.begin(), waits.end(),
                    [](const Wait& a, const Wait& b) { return a.time > b.time; });
@@ -375,7 +375,8 @@ std::size_t CountDevices(const Evidence& evidence) {
   return devices.size();
 }
 
-/// The verdict on the mean step; where unusual steps decide it, that on the others.
+/// Returns the verdict on the mean step, or on the mean of the usual steps if unusual ones decide
+/// it.
 Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
   const std::vector<bool> all(evidence.rows.size(), true);
   Bottleneck verdict =
@@ -400,10 +401,11 @@ Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
   const bool one = slow.size() == 1;
   of_others.evidence.insert(
       of_others.evidence.begin(),
-      fmt::format("{} {} alone {} {}, the {} others {} on average: the verdict is theirs",
-                  one ? "step" : "steps", fmt::join(slow, " and "), one ? "takes" : "take",
-                  FormatMs(of_slow), others.size(), FormatMs(breakdown.wall)));
+      fmt::format("{} {} {} {}, the other {} steps {} on average; the verdict is on those {}",
+                  one ? "step" : "steps", fmt::join(slow, " and "), one ? "takes" : "together take",
+                  FormatMs(of_slow), others.size(), FormatMs(breakdown.wall), others.size()));
   if (of_others.verdict != Verdict::kUnknown) of_others.confidence = "low";
+  of_others.of = "the mean step without slow ones";
   return of_others;
 }
 
@@ -445,6 +447,19 @@ Causes FindCauses(const Evidence& evidence) {
   static_cast<CauseTimes&>(causes) =
       MeanOf(causes.by_row, std::vector<bool>(spans.size(), true), evidence.report.breakdown->wall);
   return causes;
+}
+
+CauseTimes CausesInUsualSteps(const Evidence& evidence, const Causes& causes) {
+  const std::vector<bool> usual = UsualOf(evidence);
+  if (causes.by_row.size() != usual.size() || std::ranges::count(usual, false) == 0) return causes;
+  CauseTimes times;
+  for (const auto cause : kCauses) {
+    for (std::size_t i = 0; i < usual.size(); ++i) {
+      if (usual[i]) times.*cause += causes.by_row[i].*cause;
+    }
+    times.*cause = evidence.PerStep(times.*cause);
+  }
+  return times;
 }
 
 std::vector<bool> UsualOf(const Evidence& evidence) {
@@ -579,9 +594,11 @@ bool HostRunsOn(const StepRow& step) {
 Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   const TraceReport& report = evidence.report;
   Bottleneck verdict = ChooseOfMost(evidence, causes);
-  verdict.of = evidence.is_stretch        ? "the recording"
-               : evidence.rows.size() > 1 ? "the mean step"
-                                          : "the step";
+  if (verdict.of.empty()) {
+    verdict.of = evidence.is_stretch        ? "the recording"
+                 : evidence.rows.size() > 1 ? "the mean step"
+                                            : "the step";
+  }
   if (verdict.verdict == Verdict::kUnknown) return verdict;
   // Inferred steps and damage lower what can be said.
   const bool guessed_steps =

@@ -80,8 +80,11 @@ struct Causes : CauseTimes {
 };
 Causes FindCauses(const Evidence& evidence);
 
-/// Which of `rows` are usual (UsualSteps()).
+/// Returns which of `rows` are usual (UsualSteps()).
 std::vector<bool> UsualOf(const Evidence& evidence);
+
+/// Returns the causes in usual steps, per judged step.
+CauseTimes CausesInUsualSteps(const Evidence& evidence, const Causes& causes);
 
 /// Whether the host is far longer in the step than the step takes: the work of the GPU ends early
 /// in it, and what follows is in no figure. Steps of a loop that goes on take the host what they

@@ -130,8 +130,8 @@ StepCounts CountTasks(const Evidence& evidence) {
   return counts;
 }
 
-/// "of that the host spends ... in ..., and for ... nothing was recorded": the parts that matter.
-std::string WhatTheHostDoes(const LateIdle& idle) {
+/// "of that, the host spends ... in ...": the parts that matter, of one step.
+std::string WhatTheHostDoes(const Evidence& evidence, std::size_t step, const LateIdle& idle) {
   constexpr double kMattersPct = 1;
   std::string spends;
   const auto add = [&](DurationNs time, std::string_view where) {
@@ -143,7 +143,9 @@ std::string WhatTheHostDoes(const LateIdle& idle) {
   add(idle.operators, "in operators");
   add(idle.ranges, "in Python code or ranges");
   add(idle.nothing, "in what was not recorded");
-  return "of that idle time the host spends " + spends;
+  if (evidence.rows.size() == 1) return "of that idle time the host spends " + spends;
+  return fmt::format("of {} in step {}, the host spends {}", FormatMs(idle.all),
+                     evidence.steps.steps.list[step].index, spends);
 }
 
 /// What to do about idle that the cost of many launches does not explain.
@@ -155,7 +157,7 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
     const bool launches = roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch);
     return launches ? "record after a few warm-up steps: the first launch of a kernel loads its "
                       "code; if that call takes long in every step, look into it"
-                    : "look into that one: what it does, and whether every step needs it";
+                    : "check what it does, and whether every step needs it";
   }
   if (explains(idle.nothing)) {
     return evidence.report.lines.empty()
@@ -199,11 +201,12 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   };
   ranked->finding.idle = causes.host;
   std::vector<std::string>& why = ranked->finding.evidence;
-  why.push_back(fmt::format(
-      "{} in the step{}; kernels under 5 us: {} of {}", Plural(counts.tasks, "GPU task"),
-      counts.tasks > 1 ? ", one every " + mean(Wall(evidence), counts.tasks) : "",
-      FormatCount(counts.short_kernels), FormatCount(counts.kernels)));
-  why.push_back(WhatTheHostDoes(idle));
+  why.push_back(
+      fmt::format("{} in the {}{}; kernels under 5 us: {} of {}", Plural(counts.tasks, "GPU task"),
+                  evidence.is_stretch ? "recording" : "step",
+                  counts.tasks > 1 ? ", one every " + mean(Wall(evidence), counts.tasks) : "",
+                  FormatCount(counts.short_kernels), FormatCount(counts.kernels)));
+  why.push_back(WhatTheHostDoes(evidence, example, idle));
   if (many_launches) {
     if (idle.launch_calls > 0) {
       why.push_back(fmt::format(
@@ -530,8 +533,8 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
     }
   }
   const IntervalSet waiting = IntervalSet::UnionOf(std::move(blocked));
-  // What the host does behind a step's GPU work is in the time of the next step. Behind the last
-  // one, as much counts as usual.
+  // Host work after a step's GPU work is part of the next step's time. After the last step, only
+  // the usual amount counts.
   const auto end_of_gpu = [&](std::size_t row) {
     const StepRow& step = evidence.steps.steps.list[row];
     return step.start + step.wall;
@@ -589,9 +592,9 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
       "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
       use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
   if (left < unused) {
-    ranked->finding.evidence.push_back(fmt::format(
-        "they take {} of the step, but the host's own work leaves at most {} to be gained",
-        FormatMs(unused), FormatMs(left)));
+    ranked->finding.evidence.push_back(
+        fmt::format("they take {} of the {}, the host's own work about {}", FormatMs(unused),
+                    evidence.is_stretch ? "recording" : "step", FormatMs(Wall(evidence) - left)));
   }
   return ranked;
 }
@@ -813,10 +816,10 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
   const StepRow& row = list[evidence.rows[*worst]];
   const std::string figure = FormatMs(row.wall);
   auto ranked = About(evidence, evidence.PerStep(excess), "outlier-steps",
-                      fmt::format("{} of {} are far slower than the median; step {} took {}",
+                      fmt::format("{} of {} {} far slower than the median; step {} took {}",
                                   FormatCount(static_cast<std::int64_t>(slow.size())),
                                   Plural(static_cast<std::int64_t>(evidence.rows.size()), "step"),
-                                  row.index, figure),
+                                  slow.size() == 1 ? "is" : "are", row.index, figure),
                       "steps", figure,
                       cause != nullptr
                           ? std::string(cause->action)
@@ -925,7 +928,10 @@ void PutVerdictFirst(Verdict verdict, std::vector<Finding>& findings) {
 }
 
 std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes) {
-  std::vector<Finding> findings = Find(kRules, evidence, causes);
+  // Unusual steps are a finding of their own.
+  Causes of_usual = causes;
+  static_cast<CauseTimes&>(of_usual) = CausesInUsualSteps(evidence, causes);
+  std::vector<Finding> findings = Find(kRules, evidence, of_usual);
   PutVerdictFirst(evidence.report.bottleneck.verdict, findings);
   return findings;
 }

@@ -73,13 +73,13 @@ struct StepRow {
   std::optional<std::int64_t> tokens;  ///< That it computes, of all sequences, as its mark tells.
   bool of_other_kind = false;          ///< Than the main kind: in no figure but those by kind.
   bool after_pause = false;            ///< The loop paused before it (FindPauses()).
-  DurationNs since_previous;  ///< Host time between the step before and this one; 0 after a pause.
-  TimeNs start;               ///< Where `wall` begins.
-  DurationNs wall;            ///< Distance between the ends of GPU work of successive steps.
+  DurationNs since_previous;           ///< Host time since the previous step; 0 after a pause.
+  TimeNs start;                        ///< Where `wall` begins.
+  DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
   Interval on_host;                ///< The step as the host sees it, without `since_previous`.
-  DurationNs loading;              ///< Host time in ranges of a loader; 0 at the edge of an epoch.
+  DurationNs loading;              ///< Host time in loader ranges; 0 at the edge of an epoch.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
   /// Kernels were launched and none was recorded, or the file was cut before all of them were, or
   /// nobody knows when one of them ran: in no figure but its own.
@@ -92,7 +92,7 @@ struct StepRow {
   double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
   std::int64_t queue_depth_max = 0;
 
-  /// Returns what the host does for the step, with what it does since the step before.
+  /// Returns the host's time for the step, including the time since the previous step.
   Interval HostWork() const { return {on_host.start - since_previous, on_host.end}; }
 
   /// Returns whether the figures of the steps include it.
@@ -225,7 +225,7 @@ struct Bottleneck {
   std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
   std::string balance;     ///< Of a balanced verdict: why it is no other.
   bool host_only = false;  ///< Told by the host's clock: no GPU work was recorded.
-  std::string of;          ///< What the share is of: "the mean step", "the step", "the recording".
+  std::string of;          ///< What the share is of: "the mean step", "the recording"...
   std::vector<std::string> evidence;
 };
 

@@ -284,11 +284,11 @@ void ForOperatorsBetween(const TraceStore& store, NameFacts& names, ProcessId pr
   }
 }
 
-/// Returns how many marks one step has if its parts are updates of different networks, each marked
-/// by the same name (a GAN): 2 or 3, else 1. Nearly each stretch between marks then differs far
-/// less from the one so many before than from the one before, and of two that follow each other,
-/// each has operators that the other lacks. An evaluation or a log adds operators and takes none
-/// away. Two heads that are trained in turn look alike and count as one step.
+/// Returns how many marks one step has: 2 or 3 if its parts are updates of different networks, all
+/// marked by the same name (a GAN), else 1. In a GAN, nearly every stretch between marks differs
+/// far less from the one two or three before than from the previous one. Of two successive
+/// stretches, each has operators that the other lacks. An evaluation or a log adds operators and
+/// removes none. Two heads that are trained in turn look the same and count as one step.
 std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId process,
                           const std::vector<TimeNs>& marks) {
   constexpr std::size_t kMaxTurn = 3, kMinTurns = 3;
@@ -309,15 +309,25 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
   ForOperatorsBetween(store, names, process, marks, [&](std::size_t i, std::uint32_t row) {
     ++stretches[i][store.host_events.name[row]];
   });
-  /// How many operators a stretch has that another one lacks.
+  const auto is_backward = [&](StringId name) {
+    const HostRoles roles = names.Roles(name);
+    return roles.Has(HostRole::kBackward) || roles.Has(HostRole::kBackwardOperator);
+  };
+  const bool any_backward = std::ranges::any_of(
+      stretches.front(), [&](const auto& counted) { return is_backward(counted.first); });
+  /// Returns how many operators of stretch `of` are missing in `than`. 0 if none of those is of a
+  /// backward pass, but others are: augmentation and logs change from step to step.
   const auto own = [&](std::size_t of, std::size_t than) {
     std::int64_t count_of_own = 0;
+    bool own_backward = !any_backward;
     for (const auto& [name, times] : stretches[of]) {
       const auto other = stretches[than].find(name);
       const std::int64_t of_other = other == stretches[than].end() ? 0 : other->second;
-      count_of_own += std::max<std::int64_t>(0, times - of_other);
+      if (times <= of_other) continue;
+      count_of_own += times - of_other;
+      own_backward = own_backward || is_backward(name);
     }
-    return count_of_own;
+    return own_backward ? count_of_own : 0;
   };
   std::size_t differ = 0;
   std::vector<std::int64_t> from_previous(count);

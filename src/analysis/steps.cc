@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "analysis/feeders.h"
 #include "analysis/gpu_time.h"
 #include "analysis/graphs/graph_capture.h"
 #include "analysis/lost_records.h"
@@ -111,7 +112,7 @@ struct Gap {
   Interval launch;  ///< The call.
 };
 
-/// In order of time.
+/// Returns the gaps in order of time.
 std::vector<Gap> FindGaps(const TraceStore& store, ProcessId process) {
   const auto& tasks = store.gpu_tasks;
   std::vector<Gap> gaps;
@@ -139,7 +140,7 @@ void FindIdle(const TraceStore& store, StepAnalysis& out) {
     if (is_late(gap)) delays.push_back(delay(gap));
   }
   const DurationNs usual = UpperMedian(std::move(delays));
-  constexpr std::int64_t kMaxFactor = 4;  // Delays vary, by the kind of task, too.
+  constexpr std::int64_t kMaxFactor = 4;  // Delays also vary with the kind of task.
   constexpr DurationNs kMinDelay(10'000);
   for (const Gap& gap : gaps) {
     if (!is_late(gap)) {
@@ -170,14 +171,14 @@ bool LaunchesWork(const TraceStore& store, ProcessId process) {
   return false;
 }
 
-/// Row of the first step that begins after `when`, or the number of steps.
+/// Returns the row of the first step that begins after `when`, or the number of steps.
 std::size_t FirstAfter(const std::vector<Interval>& hosts, TimeNs when) {
   const auto next = std::upper_bound(hosts.begin(), hosts.end(), when,
                                      [](TimeNs t, const Interval& host) { return t < host.start; });
   return static_cast<std::size_t>(next - hosts.begin());
 }
 
-/// Row of the step whose host time holds `when`, or -1.
+/// Returns the row of the step whose host time holds `when`, or -1.
 std::int32_t StepAt(const std::vector<Interval>& hosts, TimeNs when) {
   const std::size_t next = FirstAfter(hosts, when);
   if (next == 0 || when >= hosts[next - 1].end) return StepAnalysis::kNoStep;
@@ -190,15 +191,11 @@ struct HostCounts {
   std::int64_t paced_operators = 0, paced_calls = 0;  ///< While the GPU followed the host.
   std::int64_t launches = 0;
   bool has_backward = false, has_optimizer = false;
-  DurationNs loading;  ///< In ranges of a loader.
-  bool has_epoch_edge = false;
   DurationNs evaluation;  ///< In ranges of an evaluation that begin in the step.
 };
 
-/// By row of steps.list.
-///
-/// @param loop  the thread of the steps' marks; none: not known
-std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, ThreadId loop,
+/// Returns the counts by row of steps.list.
+std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
                                   const IntervalSet& paced, const StepAnalysis& steps) {
   const auto& events = store.host_events;
   std::vector<HostCounts> counts(steps.hosts.size());
@@ -216,7 +213,6 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, Thr
     if (range.first == range.last) continue;
     auto step = first_after(steps.hosts, events.start[range.first]);
     auto pace = first_after(pacing, events.start[range.first]);
-    TimeNs loading_until(INT64_MIN);  // Ranges of a loader nest.
     TimeNs evaluation_until(INT64_MIN);
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = events.kind[row];
@@ -246,12 +242,6 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, Thr
                                roles.Has(HostRole::kBackwardOperator);
         of_step.has_optimizer = of_step.has_optimizer || roles.Has(HostRole::kOptimizer) ||
                                 roles.Has(HostRole::kOptimizerStep);
-        of_step.has_epoch_edge = of_step.has_epoch_edge || roles.Has(HostRole::kEpochEdge);
-        const TimeNs end = store.HostEnd(HostEventId(row));
-        if (roles.Has(HostRole::kDataWait) && ThreadId(t) == loop && end > loading_until) {
-          of_step.loading += end - std::max(start, loading_until);
-          loading_until = end;
-        }
       }
       ++(is_call ? of_step.calls : of_step.operators);
       if (pace != pacing.end() && start >= pace->start)
@@ -270,8 +260,41 @@ void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, St
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].profiler_cost = cost(counts[i].paced_operators, counts[i].paced_calls);
     out.recording.push_back(cost(counts[i].operators, counts[i].calls));
-    if (!counts[i].has_epoch_edge) rows[i].loading = counts[i].loading;
     rows[i].lost_tasks = rows[i].tasks == 0 && counts[i].launches > 0 && store.gpu_tasks.rows() > 0;
+  }
+}
+
+/// Sets StepRow::loading: in what the host does for the step, or while the GPU takes it. A fetch
+/// at the end of a step delays the next one.
+///
+/// @param loop  the thread of the steps' marks; invalid if unknown
+void MeasureLoading(const TraceStore& store, NameFacts& names, ThreadId loop, StepAnalysis& out) {
+  const auto& events = store.host_events;
+  std::vector<bool> feeders;
+  if (!loop.valid()) feeders = FindFeeders(store, names);
+  std::vector<Interval> ranges;
+  std::vector<TimeNs> epoch_edges;
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (out.process.valid() && store.threads.process[t] != out.process) continue;
+    if (loop.valid() ? ThreadId(t) != loop : feeders[t]) continue;
+    const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      const HostRoles roles = names.Roles(events.name[row]);
+      if (roles.Has(HostRole::kEpochEdge)) epoch_edges.push_back(events.start[row]);
+      const HostEventKind kind = events.kind[row];
+      if (roles.Has(HostRole::kDataWait) &&
+          (kind == HostEventKind::kOperator || kind == HostEventKind::kAnnotation))
+        ranges.push_back({events.start[row], store.HostEnd(HostEventId(row))});
+    }
+  }
+  const IntervalSet loading = IntervalSet::UnionOf(std::move(ranges));
+  std::ranges::sort(epoch_edges);
+  for (std::size_t i = 0; i < out.steps.list.size(); ++i) {
+    StepRow& row = out.steps.list[i];
+    const Interval host = row.HostWork(), gpu = out.spans[i];
+    const auto edge = std::ranges::lower_bound(epoch_edges, std::min(host.start, gpu.start));
+    if (edge != epoch_edges.end() && *edge < std::max(host.end, gpu.end)) continue;
+    row.loading = std::max(loading.MeasureWithin(host), loading.MeasureWithin(gpu));
   }
 }
 
@@ -569,14 +592,15 @@ TimeNs BusyBeforeRecording(const TraceStore& store, const StepAnalysis& steps) {
 /// may be nothing to wait for.
 void TimeSteps(const LaunchedWork& work, bool has_gpu, StepAnalysis& out) {
   TimeNs previous_end = work.end_before_first;
-  // Earlier work that outlasts the first step's runs beside it, on another stream or device.
+  // Earlier work that ends after the first step's own work ran beside it, on another stream or
+  // device.
   if (!work.of_step.empty() && previous_end >= work.of_step.front().end)
     previous_end = TimeNs(INT64_MIN);
   bool follows_work = false;
   for (std::size_t i = 0; i < out.hosts.size(); ++i) {
     if (out.steps.list[i].after_pause) {
       follows_work = false;
-      // Work that outlasts the step's runs beside it.
+      // Work that ends after the step's own work ran beside it.
       if (work.before_step[i].end < work.of_step[i].end)
         previous_end = std::max(previous_end, work.before_step[i].end);
     }
@@ -665,12 +689,12 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   work.end_before_first = std::max(work.end_before_first, BusyBeforeRecording(store, out));
   const HostEventId mark = found.steps.empty() ? HostEventId() : found.steps.front().mark;
   const ThreadId loop = mark.valid() ? store.host_events.thread[mark.index()] : ThreadId();
-  const std::vector<HostCounts> counts =
-      CountHost(store, names, loop, MeasureQueue(store, out), out);
+  const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);
   FindPauses(store, names, work, out);
   TimeSteps(work, store.gpu_tasks.rows() > 0, out);
+  MeasureLoading(store, names, loop, out);
   MarkTouchedSteps(store, out);
   MarkStepsWithoutTime(counts, out);
   FindKinds(store, found.steps, counts, out);

@@ -25,7 +25,7 @@ struct StepAnalysis {
   std::vector<DurationNs> recording;  ///< By row of steps.list: rough cost of recording the host.
   IntervalSet busy;                   ///< When a task of the process runs.
   IntervalSet late;                   ///< Idle until the next task is launched and can start.
-  IntervalSet queued;  ///< Idle although it is launched. The cause of other idle time is unknown.
+  IntervalSet queued;  ///< Idle although the next task is launched. Other idle time: unknown cause.
   ProcessId process;   ///< Whose steps these are; none: not of one process.
 
   /// Tasks without a launch that ran before any task with one on their stream: launched before

@@ -421,6 +421,20 @@ TEST(InferredSteps, OfTwoNetworksInTurnThatTakeEquallyLong) {
   EXPECT_EQ(WallsUs(StepsOf(evaluated)), Walls(11, 100));
 }
 
+TEST(InferredSteps, OfDataThatIsAugmentedInTurnAreNoTwoNetworks) {
+  StoreBuilder b;
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t at = i * 100;
+    for (int k = 0; k < 6; ++k) b.Op("aten::linear", kMain, at + k * 5, 4);
+    b.Op(i % 2 == 0 ? "aten::flip" : "aten::roll", kMain, at + 45, 4);
+    for (int k = 0; k < i % 2; ++k) b.Op("aten::arange", kMain, at + 50, 4);
+    for (int k = 0; k < 6; ++k)
+      b.Op("autograd::engine::evaluate_function: MmBackward0", kAutograd, at + 55 + k * 3, 2);
+    b.Annotation("Optimizer.step#Adam.step", kMain, at + 80, 20);
+  }
+  EXPECT_EQ(WallsUs(StepsOf(b)), Walls(11, 100));
+}
+
 TEST(InferredSteps, FollowTheOptimizerThatStepsLeastOften) {
   StoreBuilder b;
   for (int i = 0; i < 15; ++i) b.Annotation("Optimizer.step#Adam.step", kMain, i * 20, 5);
@@ -614,6 +628,37 @@ TEST(Steps, ManyThreadsAndStepsTakeNoQuadraticTime) {
   }
   b.Launch("aten::mm", kMain, 5, kGemm, kStream, 6, kMany * 10);
   EXPECT_EQ(StepsOf(b).steps.list.size(), static_cast<std::size_t>(kMany));
+}
+
+/// Five steps of 100 us. Before the fourth one the loop waits 60 us for its loader.
+StoreBuilder LoaderBetween(const char* mark, bool first_batch = false) {
+  StoreBuilder b;
+  std::int64_t at = 1000;
+  for (int i = 0; i < 5; ++i) {
+    if (i == 3) {
+      if (first_batch) b.Frame("torch/utils/data/dataloader.py(489): __iter__", kMain, at, 59);
+      b.Annotation("enumerate(DataLoader)#Iterator.__next__", kMain, at, 60);
+      at += 60;
+    }
+    if (*mark != '\0') b.Region(mark + std::to_string(i), kMain, at, 100);
+    b.Launch("aten::mm", kMain, at + 1, kGemm, kStream, at + 2, 80);
+    b.Annotation("Optimizer.step#Adam.step", kMain, at + 85, 14);
+    at += 100;
+  }
+  return b;
+}
+
+TEST(Steps, HoldTheTimeInTheirLoader) {
+  const auto loading = [](const StoreBuilder& b) {
+    std::vector<std::int64_t> us;
+    for (const StepRow& row : StepsOf(b).steps.list) us.push_back(row.loading.ns() / 1000);
+    return us;
+  };
+  using List = std::vector<std::int64_t>;
+  EXPECT_EQ(loading(LoaderBetween("ProfilerStep#")), (List{0, 0, 0, 60, 0})) << "between marks";
+  EXPECT_EQ(loading(LoaderBetween("")), (List{0, 0, 60, 0})) << "between optimizers";
+  EXPECT_EQ(loading(LoaderBetween("ProfilerStep#", true)), (List{0, 0, 0, 0, 0}))
+      << "the start of an epoch";
 }
 
 }  // namespace steps_test

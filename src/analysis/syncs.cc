@@ -64,7 +64,7 @@ DurationNs OperatorsWithin(const TraceStore& store, const Attribution& attributi
   return operators.Measure();
 }
 
-/// Gaps between tasks of a queue are shorter.
+/// Gaps between queued tasks are shorter.
 constexpr DurationNs kLongStall(1'000'000);
 
 IntervalSet LongStalls(const IntervalSet& held) {
@@ -75,7 +75,7 @@ IntervalSet LongStalls(const IntervalSet& held) {
   return stalls;
 }
 
-/// The longest part of one interval of `set` that lies in `within`.
+/// Returns the longest part of one interval of `set` that lies in `within`.
 Interval LongestWithin(const IntervalSet& set, Interval within) {
   const std::vector<Interval>& all = set.intervals();
   Interval longest{within.end, within.end};
@@ -132,7 +132,7 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   const std::vector<TimeNs> results = FindResults(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
   const IntervalSet stalls = LongStalls(held);
-  /// From when the GPU runs dry behind the call until it need not.
+  /// Returns when the GPU idles because of the call; empty if it does not.
   const auto idle_behind = [&](HostEventId call) -> Interval {
     const TimeNs begin = events.start[call.index()], end = store.HostEnd(call);
     const auto next =
@@ -158,7 +158,7 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
     }
     return {dry, std::min(until, dry + (end - begin))};
   };
-  TimeNs priced(INT64_MIN);  // What earlier calls cost already.
+  TimeNs priced(INT64_MIN);  // Earlier calls cost the idle time until here.
   for (PricedSync& sync : syncs) {
     Interval idle = idle_behind(sync.call);
     idle.start = std::max(idle.start, priced);

@@ -38,8 +38,9 @@ std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& n
 /// earlier without the call, so the GPU idles for them anyway (an optimizer on the CPU). A smaller
 /// copy is a value that is read (`.item()`).
 ///
-/// A synchronous copy costs the longest idle time of at least 1 ms within it, if that is more,
-/// although the next task was launched before: nothing else that was recorded holds the task.
+/// A synchronous copy costs the longest stall within it, if that is longer and lasts at least 1 ms.
+/// In a stall the GPU idles although the next task is launched, and nothing else in the recording
+/// delays that task.
 ///
 /// Only calls and tasks of `process` count (none: all); `gpu_busy` is when its tasks run, `held`
 /// when the GPU is idle although the next task was launched.
@@ -47,7 +48,7 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution, ProcessId process,
                                    const IntervalSet& gpu_busy, const IntervalSet& held);
 
-/// The calls by name and place, dearest first; free ones are left out.
+/// The calls by name and place, most expensive first; free ones are left out.
 ///
 /// @param median_step  whose idle is also counted apart; none: there are no steps
 /// @param steps        the same of their mean; in order, without overlap

@@ -16,17 +16,17 @@
 namespace headroom {
 namespace {
 
-/// Whether a word in the name of a frame or range says that it is no loader. Roles of the rules say
-/// more; these words are too common for rules.
+/// Returns whether a word in the name of a frame or range says that it is no loader. Roles of the
+/// rules say more; these words are too common for rules.
 bool IsNoLoader(std::string_view name) {
-  static constexpr std::array<std::string_view, 27> kWords = {
+  static constexpr std::array<std::string_view, 26> kWords = {
       "save",   "saving",   "checkpoint", "log",       "logger",    "logging",  "print",
       "eval",   "evaluate", "evaluation", "val",       "valid",     "validate", "validation",
       "metric", "metrics",  "callback",   "callbacks", "hook",      "barrier",  "sleep",
-      "plot",   "report",   "write",      "ema",       "scheduler", "lr"};
-  // Learning rates, averages of weights.
+      "plot",   "report",   "write",      "ema",       "scheduler"};
+  // Learning-rate schedulers, weight averages.
   if (name.find("torch/optim/") != std::string_view::npos) return true;
-  // Of "train.py(30): save_model" the function.
+  // The function in "train.py(30): save_model".
   if (const std::size_t colon = name.rfind(": "); colon != std::string_view::npos)
     name.remove_prefix(colon + 2);
   const std::string lower = LowerCase(name) + " ";

@@ -26,7 +26,7 @@ auto SortedPercentile(const Container& values, int percent) {
   return SortedPercentile(std::span(values.data(), values.size()), percent);
 }
 
-/// The median of values in any order, of two the larger one; T() of none.
+/// Returns the median of unsorted values, or the larger of the two middle ones; T() if empty.
 template <typename T>
 T UpperMedian(std::vector<T> values) {
   if (values.empty()) return T();

@@ -93,6 +93,8 @@ class GraphBuilder {
     if (!DamageOf(store_).empty()) return {};
     const std::string_view format = store_.metadata.recorded_as();
     const bool has_gpu = store_.gpu_tasks.rows() > 0;
+    // A profiler that recorded both, but no launches (of a TPU's programs), has no option for them.
+    if (format != kKinetoFormat && has_gpu && store_.host_events.rows() > 0) return {};
     if (format != kKinetoFormat)
       return "; " + RemedyOf(has_gpu ? ImportIssue::kNoHost : ImportIssue::kNoGpu, format);
     return "; record with both CPU and CUDA activities, or with `headroom record` where there is a "

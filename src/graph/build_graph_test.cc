@@ -148,7 +148,7 @@ TEST(BuildGraphTest, ALateTaskThatNothingEndedBeforeStaysUnexplained) {
 }
 
 TEST(BuildGraphTest, ACallAtTheMomentOfAReturnFollowsIt) {
-  // As in traces of whole microseconds.
+  // Such ties occur in traces with whole microseconds.
   StoreBuilder b;
   for (int step = 0; step < 2; ++step) {
     const int t = 100 * step;

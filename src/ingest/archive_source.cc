@@ -149,7 +149,8 @@ class Archive {
     const char* name = archive_entry_pathname(entry_);
     const std::string_view text = name == nullptr ? "" : name;
     const std::string_view base = text.substr(text.rfind('/') + 1);
-    return !text.ends_with('/') && !text.starts_with("__MACOSX/") && !base.starts_with("._");
+    return !text.ends_with('/') && !text.starts_with("__MACOSX/") && !base.starts_with("._") &&
+           !base.starts_with("README") && !base.starts_with("LICENSE") && !base.ends_with(".md");
   }
 
   std::unique_ptr<ByteSource> bytes_;

@@ -89,7 +89,7 @@ std::string_view CauseText(std::string_view cause) {
   if (cause == "input") return "it waits for data, or copies them in";
   if (cause == "communication") return "ranks exchange data, nothing computes";
   if (cause == "callback") return "it waits for a trainer's callback";
-  if (cause == "synchronization") return "it ran dry behind a blocking call";
+  if (cause == "synchronization") return "it idles because of a blocking call";
   if (cause == "device_to_host") return "it only copies results to the host";
   if (cause == "queue") return "the next kernel is launched and waits";
   if (cause == "unknown") return "idle; its cause is not recorded";

@@ -40,7 +40,7 @@ std::string StepSourceText(const Steps& steps);
 
 /// What the change of a finding saves a step, and how that is known; empty: the engine did not run.
 std::string SavesText(const Finding& finding);
-/// "do"; "do not" if its action makes the step longer; empty if it gains nothing.
+/// Returns "do", "do not" if the action makes the step longer, or "" if it gains nothing.
 std::string_view ActionLabel(const Finding& finding);
 
 /// The step without the profiler, e.g. "79.60 ms without the profiler (75.20 ms to 84.10 ms), which

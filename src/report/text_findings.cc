@@ -11,8 +11,8 @@ void WriteFindings(TextContext& c) {
   if (c.job.findings().empty())
     return c.None("None: nothing stands out, or the trace does not carry a finding.");
   c.Meaning(
-      "What to change first: ranked by what each saves, or by the time that it holds where that is "
-      "not known. They overlap: do not add them up.");
+      "What to change first: one that acts on the bottleneck, then by what each saves, or by the "
+      "time that it holds where that is not known. They overlap: do not add them up.");
   if (const auto& engine = c.file.engine)
     c.page.Paragraph("  Forecasts: ", WindowText(*engine) + ".", Style::kDim, Style::kDim);
   int number = 0;

@@ -223,6 +223,10 @@ void WriteSteps(TextContext& c) {
                 ? fmt::format("One step is {}. It ends where its GPU work ends.", iteration)
                 : fmt::format("One step is {}, as long as the host takes for it: {}{}.", iteration,
                               c.NoGpuWork(), c.file.health.cut ? " before the file was cut" : ""));
+  if (const std::optional<std::int64_t> every = c.file.steps.optimizer_every) {
+    c.Meaning(fmt::format("The optimizer runs once in {} steps: each is one of {} micro-batches.",
+                          *every, *every));
+  }
   std::string spread = fmt::format("median {}, from {} to {}", FormatMs(*summary.p50),
                                    FormatMs(*summary.min), FormatMs(*summary.max));
   if (summary.usual < summary.whole) spread += "; 1 step that is far slower left out";

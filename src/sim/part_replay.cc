@@ -21,7 +21,7 @@ void PartReplayer::Scale(const PlanPart& part, double scale) {
 double PartReplayer::Run(const PlanPart& part, double scale) {
   Scale(part, scale);
   ++replays_;
-  const double step = scale_.Ns(replayer_.Run(plan_).step_ns);
+  const double step = scale_.Ns(plan_, replayer_.Run(plan_).step_ns);
   for (const auto& [task, share] : part.tasks) plan_.duration[task] = base_.duration[task];
   for (const auto& [edge, share] : part.edges) plan_.lag[edge] = base_.lag[edge];
   return step;

@@ -25,11 +25,9 @@ class Replayer {
   /// not periodic one, from its first moment to its last work.
   Replayed Run(const Plan& plan);
 
-  /// One cycle from nothing: nothing of an earlier cycle holds anything back. Moments by number, in
-  /// ns.
+  /// Replays one cycle alone: no earlier cycle delays it. Returns moments by number, in ns.
   ///
-  /// @param not_before  by task, when it starts at the earliest; empty: 0. Ignored for a plan with
-  ///                    channels
+  /// @param not_before  the earliest start of each task; empty: 0. Ignored for a plan with channels
   std::span<const std::int64_t> RunOnce(const Plan& plan,
                                         std::span<const std::int64_t> not_before = {});
 

@@ -1,7 +1,7 @@
 // Converts a replayed step into the step time that every command gives.
 #pragma once
 
-#include <algorithm>
+#include "sim/plan.h"
 
 namespace headroom {
 
@@ -15,37 +15,38 @@ class StepScale {
 
   /// For steps that follow each other: multiplies by one factor.
   ///
-  /// @param told_ns, replayed_ns  the unchanged step as given and as replayed, greater than 0
-  static StepScale OfMany(double told_ns, double replayed_ns) {
-    return StepScale(told_ns, replayed_ns, 0);
-  }
+  /// @param unchanged             the plan of the unchanged step
+  /// @param told_ns, replayed_ns  that step as given and as replayed, greater than 0
+  static StepScale OfMany(const Plan& unchanged, double told_ns, double replayed_ns);
   /// For a single step: what comes before its first call stays, whatever changes.
-  static StepScale OfOne(double told_ns, double replayed_ns) {
-    return StepScale(std::min(told_ns, replayed_ns), replayed_ns,
-                     std::max(0.0, told_ns - replayed_ns));
-  }
+  static StepScale OfOne(const Plan& unchanged, double told_ns, double replayed_ns);
 
-  /// With OfMany(), returns exactly `told_ns` for the unchanged step.
-  double Ns(double replayed_ns) const {
-    return told_ns_ * (replayed_ns / replayed_ns_) + offset_ns_;
-  }
-  double Ms(double replayed_ns) const { return Ns(replayed_ns) / 1e6; }
+  /// Returns the step time, but at least the GPU's work in the step, unless the replay itself is
+  /// shorter: a replay that waits longer than the recording did says nothing about that work. If
+  /// the unchanged step is shorter than its own GPU work, that work does not count. With OfMany(),
+  /// returns exactly `told_ns` for the unchanged step.
+  ///
+  /// @param replayed_ns  a step of `plan`, as replayed
+  double Ns(const Plan& plan, double replayed_ns) const;
+  double Ms(const Plan& plan, double replayed_ns) const { return Ns(plan, replayed_ns) / 1e6; }
 
-  /// The same, but no less than the GPU's work in the step, unless the replay is: a replay that
-  /// waits more than the recording did says nothing of that work. Ignores `gpu_work_ns` if the
-  /// unchanged step is shorter than `unchanged_gpu_work_ns`.
-  double Ns(double replayed_ns, double gpu_work_ns, double unchanged_gpu_work_ns) const {
-    if (unchanged_gpu_work_ns > told_ns_) return Ns(replayed_ns);
-    return std::max(Ns(replayed_ns), std::min(replayed_ns, gpu_work_ns));
-  }
+  /// By which parts of a replayed step of `plan` are multiplied, so that they and before_ns() sum
+  /// to Ns().
+  double FactorOf(const Plan& plan, double replayed_ns) const;
+  /// That of the unchanged step.
   double factor() const { return told_ns_ / replayed_ns_; }
+  /// Time before the first call, in ns; part of each step. 0: replays hold all.
+  double before_ns() const { return before_ns_; }
 
  private:
-  StepScale(double told_ns, double replayed_ns, double offset_ns)
-      : told_ns_(told_ns), replayed_ns_(replayed_ns), offset_ns_(offset_ns) {}
+  StepScale(const Plan& unchanged, double told_ns, double replayed_ns, double before_ns);
 
   double told_ns_ = 1, replayed_ns_ = 1;  ///< The factor is their ratio.
-  double offset_ns_ = 0;
+  double before_ns_ = 0;
+  bool keeps_gpu_work_ = false;
 };
+
+/// Returns the time of the tasks on the busiest stream, in ns a step. Channels are no streams.
+double GpuWorkNs(const Plan& plan);
 
 }  // namespace headroom

@@ -34,7 +34,7 @@ struct Chosen {
   const Steps& Timed() const { return stretch ? *stretch : steps; }
 };
 
-/// "step 3", "steps 3 to 7".
+/// Returns "step 3" or "steps 3 to 7".
 std::string NameSteps(const Steps& steps, const StepWindow& window) {
   const std::int64_t first = steps.list[window.first].index, last = steps.list[window.last].index;
   return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
@@ -70,18 +70,15 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   chosen.window = whole;
   chosen.note = fmt::format(
       "{} of {} steps are left out: not all of their GPU work was recorded, they are of another "
-      "kind "
-      "or take far longer than the others, or such a step or a pause lies between; forecasts are "
-      "of "
-      "{}",
-      rows.size() - count, rows.size(), NameSteps(chosen.steps, *whole));
+      "kind or take far longer than the others, or such a step or a pause lies between",
+      rows.size() - count, rows.size());
   return chosen;
 }
 
-/// Returns how forecasts of the job are calibrated, for the user, and calibrates it to the measured
-/// step, if any.
+/// Calibrates the job to the measured step, if any. Returns the sentence that tells the user how
+/// its forecasts are calibrated.
 ///
-/// @param from  of the calibration that it has
+/// @param from  origin of the job's calibration
 Result<std::string> Calibrate(const std::string& from, std::optional<double> measured_step_ms,
                               Job& job) {
   const std::string calibration = fmt::format("Calibration: {}.", from);
@@ -94,7 +91,7 @@ Result<std::string> Calibrate(const std::string& from, std::optional<double> mea
                      *measured_step_ms, calibration);
 }
 
-/// What a report of the same steps replays.
+/// The job that a report of the same steps replays.
 struct ReportedJob {
   StepWindow window;
   WindowJob made;
@@ -102,7 +99,7 @@ struct ReportedJob {
   MsInterval corrected;  ///< The step without the profiler.
 };
 
-/// None: the report forecasts nothing.
+/// Returns nothing if the report gives no forecast.
 std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const Knowledge& knowledge,
                                            const Steps& steps, const ChosenCalibration& chosen,
                                            std::optional<double> measured_step_ms) {
@@ -172,10 +169,12 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
   const Steps& timed = steps.value().Timed();
   std::optional<ReportedJob> reported =
       MakeReportedJob(store, knowledge, timed, chosen.value(), measured_step_ms);
-  std::string remark;  // Where the job is that of the report.
+  std::string remark;
+  bool reported_replaces = false;
   if (reported && !options.first_step && !options.last_step) {
     Replayer replayer;
     if (const ReplayError replay = MeasureReplay(*made.job, replayer); !replay.Holds()) {
+      reported_replaces = true;
       remark =
           fmt::format("forecasts use {}, as the report does: the replay of {} is off by {:+.1f} %",
                       NameSteps(timed, reported->window),
@@ -183,16 +182,18 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
                       100 * replay.error);
     }
   }
-  if (!remark.empty()) {
+  if (remark.empty() && steps.value().window && !made.note.empty())
+    remark = fmt::format("forecasts are of {}", NameSteps(timed, *steps.value().window));
+  if (reported_replaces) {
     made.job = std::move(reported->made.job);
     made.slice = std::move(reported->made.slice);
-    made.note += (made.note.empty() ? "" : "; ") + remark;
     made.calibration = std::move(reported->calibration);
   } else {
     Result<std::string> told = Calibrate(chosen.value().from, measured_step_ms, *made.job);
     if (!told.ok()) return told.status();
     made.calibration = std::move(told).value();
   }
+  if (!remark.empty()) made.note += (made.note.empty() ? "" : "; ") + remark;
   if (reported) made.job->SetStepTime(timed, reported->corrected);
   const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
   if (!lost.ok()) {

@@ -20,10 +20,10 @@ struct CalibratedJob {
   Status forecasts = Status::Ok();
 };
 
-/// The job of the steps that `options` name, as if nothing else had been recorded; without any, of
-/// all, or where some are not whole, of the longest run that is. Falls back to the report's steps
-/// if that replay is off by more than 1 %. Fails as ChooseCalibration(), Job::Make() and
-/// Job::CalibrateTo() do.
+/// Returns the job of the steps that `options` name, as if nothing else had been recorded. If they
+/// name none, it is of all steps, or of the longest run of whole steps if some are not whole. It is
+/// then of the report's steps instead if the replay is off by more than 1 %. Fails as
+/// ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it
 Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,

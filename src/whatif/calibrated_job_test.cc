@@ -36,8 +36,8 @@ TEST(CalibratedJobTest, IsOfAllSteps) {
 }
 
 TEST(CalibratedJobTest, FallsBackToTheReportsSteps) {
-  // The recording lacks what the host did before the first step. Without, its GPU work queues, and
-  // the second step begins 50 us late.
+  // The recording lacks what the host did before the first step. Without it, the step's GPU work
+  // queues, and the second step begins 50 us late.
   const std::unique_ptr<TraceStore> store = TenSteps(90);
   const CalibratedJob made = JobOf(*store);
   EXPECT_EQ(

@@ -133,7 +133,7 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
         fmt::format("no range, layer or operator that launches GPU work has a name that matches {}",
                     expression));
   }
-  ScaleHostWork(job, passes.Inside(), 0, edit);
+  RemoveDispatch(job, passes.Inside(), edit);
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     if (graph.tasks[task].kind != TaskKind::kCall || edit.IsRemoved(task)) continue;
     const auto stays = call_of.find(passes.Of(HostEventId(graph.tasks[task].row)));
@@ -190,7 +190,7 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
     }
   }
   if (launches == 0) return Effect::Abstain("no launches were recorded");
-  RemoveDispatch(job, edit);
+  RemoveDispatch(job, {}, edit);
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     if (graph.tasks[task].kind == TaskKind::kCall) edit.Remove(task);
   }

@@ -49,6 +49,22 @@ TEST(CudaGraphTest, TheLoaderStays) {
   EXPECT_LE(job.StepUs("data-loading+cuda-graph"), 120);
 }
 
+TEST(CudaGraphTest, TheLoaderOfARegionStays) {
+  StoreBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    const int host = 1000 * step;
+    b.Step(step, kMain, host, 1000);
+    b.Annotation("block", kMain, host, 900);
+    b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, host, 600);
+    b.Launch("aten::mm", kMain, host + 700, kGemm, kStream, host + 710, 10);
+    b.Launch("aten::mm", kMain, host + 800, kGemm, kStream, host + 810, 10);
+  }
+  TestForecasts job(b);
+  const double step_us = job.StepUs("cuda-graph:region=^block$");
+  EXPECT_GE(step_us, 700) << "and 100 us behind the region";
+  EXPECT_LE(step_us, 720);
+}
+
 TEST(CudaGraphTest, NothingOfARegionBeginsBeforeItsLaunch) {
   // Of two kernels in a range behind 400 us of host work, the second runs 300 us on a stream of its
   // own; then the host waits for it. Two steps of 740 us.

@@ -52,8 +52,7 @@ class Sums {
 
 class Explainer {
  public:
-  Explainer(const Job& job, const EditedPlan& edited)
-      : job_(job), edited_(edited), scale_(job.step_scale()) {
+  Explainer(const Job& job, const EditedPlan& edited) : job_(job), edited_(edited) {
     const auto& steps = job.store().steps;
     for (std::size_t row = 0; row < steps.rows(); ++row) {
       if (steps.event[row].valid()) steps_.insert(steps.event[row]);
@@ -65,9 +64,11 @@ class Explainer {
     const Replayed replayed = replayer.Run(edited_.plan);
     PlanExplanation out;
     out.name = std::move(name);
-    out.step_ms = scale_.Ms(replayed.step_ns);
+    const StepScale& scale = job_.step_scale();
+    out.step_ms = scale.Ms(edited_.plan, replayed.step_ns);
+    factor_ = scale.FactorOf(edited_.plan, replayed.step_ns);
     for (const CriticalLink& link : FindCriticalPath(edited_.plan, replayer)) AddLink(link);
-    if (const double before = scale_.Ns(0); before > 0) {
+    if (const double before = scale.before_ns(); before > 0) {
       phases_.Add(Name(Phase::kOther), before);
       operators_.Add(kBeforeFirstCall, before);
     }
@@ -90,8 +91,8 @@ class Explainer {
   void AddLink(const CriticalLink& link) {
     const TaskIndex origin = edited_.origin[link.task];
     const bool is_gpu = edited_.plan.shape->gpu[link.task] != 0;
-    const double ran = scale_.factor() * static_cast<double>(link.ran_ns);
-    const double spent = scale_.factor() * static_cast<double>(link.spent_ns);
+    const double ran = factor_ * static_cast<double>(link.ran_ns);
+    const double spent = factor_ * static_cast<double>(link.spent_ns);
     if (is_gpu) {
       if (link.ran_ns != 0)
         kernels_.Add(origin == kNoTask ? kInsertedKernel : job_.NameOf(origin), ran, 1);
@@ -175,7 +176,7 @@ class Explainer {
 
   const Job& job_;
   const EditedPlan& edited_;
-  const StepScale scale_;
+  double factor_ = 1;  ///< Of parts of a replayed step.
   std::set<HostEventId> steps_;
   Sums phases_, operators_, calls_, kernels_, waits_;
 };

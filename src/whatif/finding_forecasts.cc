@@ -299,14 +299,14 @@ std::int64_t BatchesPerStep(const Job& job) {
 /// Samples a second as recorded, where shapes tell how many a step has.
 void TellThroughput(const Job& job, TraceReport& report) {
   std::optional<std::int64_t> samples = SamplesPerStep(job);
-  const std::optional<DurationNs> step = report.steps.mean;
+  const std::optional<DurationNs> step = report.steps.step_time;
   if (samples && report.steps.source != StepSource::kNone) *samples *= BatchesPerStep(job);
   // A batch of one looks like any scalar.
   if (!samples || *samples <= 1 || !step || step->ns() <= 0) return;
   report.throughput = Throughput{
       .samples_per_s = static_cast<double>(*samples) * 1e9 / static_cast<double>(step->ns()),
       .batch_size = *samples,
-      .source = "the batch that the shapes of operators tell, and the mean step as recorded"};
+      .source = "the batch that the shapes of operators tell, and the step time as recorded"};
 }
 
 Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,

@@ -66,8 +66,8 @@ double TransfersOf(const Plan& plan) {
   return ms / plan.shape->steps;
 }
 
-/// How far the launch queue filled or ran dry: the longest less the shortest time by which the
-/// GPU's work ends behind the host's, over the recorded steps.
+/// Returns how far the launch queue filled or ran dry. The GPU's work in a step ends some time
+/// after the host's: this is the longest such time of the recorded steps minus the shortest.
 double QueueRangeNs(const Graph& graph) {
   struct Ends {
     TimeNs host{INT64_MIN}, gpu{INT64_MIN};
@@ -89,8 +89,8 @@ double QueueRangeNs(const Graph& graph) {
   return std::max(longest - shortest, 0.0);
 }
 
-/// Returns how far one replay of the recorded steps is from them, as a share, without the first.
-/// Tasks that wait for earlier steps start at their recorded time. REQUIRES: at least two steps.
+/// Returns the relative error of one replay of the recorded steps, without the first step. Tasks
+/// that wait for earlier steps start at their recorded time. REQUIRES: at least two steps.
 double ErrorOfOnePass(const Job& job, Replayer& replayer) {
   const Graph& graph = job.graph();
   TimeNs begin(INT64_MAX);
@@ -124,25 +124,13 @@ double ErrorOfOnePass(const Job& job, Replayer& replayer) {
          1;
 }
 
-/// Returns the time of the tasks on the busiest stream, in ns a step.
-double GpuWorkNs(const Job& job, const Plan& plan) {
-  const Graph& graph = job.graph();
-  std::vector<double> by_stream(job.store().streams.rows());
-  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
-    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
-    const StreamId stream = job.store().gpu_tasks.stream[graph.tasks[task].row];
-    by_stream[stream.index()] += static_cast<double>(plan.duration[task]);
-  }
-  return by_stream.empty() ? 0 : *std::ranges::max_element(by_stream) / graph.steps;
-}
-
 /// A gain below this is none.
 constexpr double kNothing = 0.05;
 
 }  // namespace
 
 ReplayError MeasureReplay(const Job& job, Replayer& replayer) {
-  // Like the recorded mean, without the first step, which began in the middle of what came before.
+  // Like the recorded mean, without the first step, which began in the middle of earlier work.
   const Replayed replayed = replayer.Run(job.recorded());
   const std::vector<double>& walls = replayed.step_walls_ns;
   const std::size_t first = walls.size() > 1 ? 1 : 0;
@@ -162,10 +150,7 @@ ReplayError MeasureReplay(const Job& job, Replayer& replayer) {
 }
 
 Forecaster::Forecaster(const Job& job)
-    : job_(job),
-      memory_(job),
-      gpu_work_ns_(GpuWorkNs(job, job.corrected())),
-      uncertainty_{.host = job.host_error(), .steps = job.step_error()} {
+    : job_(job), memory_(job), uncertainty_{.host = job.host_error(), .steps = job.step_error()} {
   baseline_.traced_step_ms = job.step_time().value_or(job.graph().recorded_step).ms();
   if (const std::optional<DurationNs> p50 = job.steps().steps.p50)
     baseline_.marked_step_ms = p50->ms();
@@ -194,16 +179,15 @@ Forecaster::Forecaster(const Job& job)
   constexpr double kClock = 0.05;
   const double least = std::min(baseline_.gpu_limit_ms * (1 - kClock), baseline_.corrected.mid);
   baseline_.corrected.low = std::max(baseline_.corrected.low, least);
-  // What the replayed steps are off from the mean step is a doubt about a change, not about the
-  // step as it is.
+  // The distance of the replayed steps from the mean step is a doubt about a change, not about the
+  // unchanged step.
   const double factor = job.step_scale().factor();
   const double of_scale = 1 - std::min(factor, 1 / factor);
   uncertainty_.steps = std::hypot(of_recording, std::max(std::abs(replayed.of_queue), of_scale));
 }
 
 double Forecaster::StepOf(const Plan& plan) {
-  const double replayed_ns = replayer_.Run(plan).step_ns;
-  return job_.step_scale().Ns(replayed_ns, GpuWorkNs(job_, plan), gpu_work_ns_) / 1e6;
+  return job_.step_scale().Ms(plan, replayer_.Run(plan).step_ns);
 }
 
 StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& changed,

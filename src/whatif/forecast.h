@@ -27,14 +27,14 @@ struct Uncertainty {
   double steps = 0;
 };
 
-/// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
-/// they abstain. Per cent.
+/// Forecasts abstain if the replay of the unchanged job is off by more, in percent: they would miss
+/// what it misses.
 inline constexpr double kMaxReplayErrorPct = 1;
 
-/// How far a replay of the unchanged job is from the recorded steps, as shares of the step.
+/// Relative errors of a replay of the unchanged job against the recorded steps.
 struct ReplayError {
   double error = 0;     ///< In the steady state, or of one pass (docs/engine.md).
-  double of_queue = 0;  ///< Where `error` is of one pass, that of the steady state; else 0.
+  double of_queue = 0;  ///< The steady-state error if `error` is of one pass, else 0.
 
   bool Holds() const { return 100 * std::abs(error) <= kMaxReplayErrorPct; }
 };
@@ -159,7 +159,6 @@ class Forecaster {
 
   const Job& job_;
   MemoryDeltas memory_;
-  double gpu_work_ns_;  ///< Of the unchanged job, a step.
   Uncertainty uncertainty_;
   double fast_ms_ = 0, slow_ms_ = 0;  ///< The corrected step where host and GPU are as far off.
   Replayer replayer_;

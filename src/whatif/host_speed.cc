@@ -100,6 +100,10 @@ ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& nam
 std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names) {
   const auto& events = store.host_events;
   std::vector<bool> inside(events.rows());
+  std::vector<bool> has_parts(events.rows());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.parent[row].valid()) has_parts[events.parent[row].index()] = true;
+  }
   // Parents stand before what is in them.
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventId parent = events.parent[row];
@@ -108,8 +112,11 @@ std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names) {
       continue;
     }
     const HostRoles roles = names.Roles(events.name[row]);
-    inside[row] = roles.Has(HostRole::kDataWait) || roles.Has(HostRole::kCallback) ||
-                  roles.Has(HostRole::kSync) || roles.Has(HostRole::kDeviceSync);
+    inside[row] =
+        roles.Has(HostRole::kDataWait) || roles.Has(HostRole::kCallback) ||
+        roles.Has(HostRole::kSync) || roles.Has(HostRole::kDeviceSync) ||
+        // A range that calls nothing recorded: a request, a file, plain Python.
+        (events.kind[row] == HostEventKind::kAnnotation && !has_parts[row] && roles == HostRoles());
   }
   return inside;
 }

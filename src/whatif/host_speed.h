@@ -35,8 +35,9 @@ ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& nam
 HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
                         const std::vector<bool>& not_dispatch, const Calibration& calibration);
 
-/// By host event: whether it is or lies in a loader's range, a callback or a wait. What these take
-/// does not follow the speed of the framework: they decode images, read files, wait.
+/// Returns by host event whether it is or lies in a loader's range, a callback or a wait, or is a
+/// range with an unknown name and nothing in it. What these take does not follow the speed of the
+/// framework: they decode images, read files, wait.
 std::vector<bool> NotDispatch(const TraceStore& store, NameFacts& names);
 
 /// Multiplies the framework's work on the host with the factor of its thread: operators, calls, and

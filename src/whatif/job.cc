@@ -93,8 +93,8 @@ void Job::SetStepTime(const Steps& steps, std::optional<MsInterval> corrected) {
   // A host that was recorded faster than it usually is does not make the job slower.
   if (!corrected) replayed = std::max(replayed, replayer.Run(recorded_).step_ns);
   if (replayed <= 0 || told <= 0) return;
-  step_scale_ =
-      graph_.periodic ? StepScale::OfMany(told, replayed) : StepScale::OfOne(told, replayed);
+  step_scale_ = graph_.periodic ? StepScale::OfMany(corrected_, told, replayed)
+                                : StepScale::OfOne(corrected_, told, replayed);
 }
 
 Result<bool> Job::CalibrateTo(double step_ms) {

@@ -39,7 +39,7 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepSca
   const auto step_at = [&](double factor) {
     Plan scaled = plan;
     StretchHost(scaled, factor);
-    return scale.Ms(replayer.Run(scaled).step_ns);
+    return scale.Ms(scaled, replayer.Run(scaled).step_ns);
   };
   const double least = step_at(kLeast), most = step_at(kMost);
   if (step_ms < least * (1 - kNoise)) {

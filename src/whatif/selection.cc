@@ -72,7 +72,7 @@ std::int64_t ScaleHostTime(const Job& job, ThreadId thread, const IntervalSet& t
   });
 }
 
-void RemoveDispatch(const Job& job, Edit& edit) {
+void RemoveDispatch(const Job& job, const std::vector<bool>& selected, Edit& edit) {
   const Graph& graph = job.graph();
   const std::vector<bool> loaders = SelectLoaders(job);
   const std::vector<bool> callbacks = SelectHost(
@@ -86,7 +86,9 @@ void RemoveDispatch(const Job& job, Edit& edit) {
     for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
       const HostPiece& piece = graph.pieces[p];
       all += piece.length();
-      if (piece.owner.valid() && (loaders[piece.owner.index()] || callbacks[piece.owner.index()])) {
+      const bool goes = selected.empty() || (piece.owner.valid() && selected[piece.owner.index()]);
+      if (!goes || (piece.owner.valid() &&
+                    (loaders[piece.owner.index()] || callbacks[piece.owner.index()]))) {
         stays += piece.length();
       } else if (piece.thread == unmarked.thread) {
         stays += unmarked.time.MeasureWithin({piece.start, piece.end});
@@ -94,7 +96,7 @@ void RemoveDispatch(const Job& job, Edit& edit) {
     }
     double left = 0;
     if (stays.ns() > 0) {
-      // Another scenario may have taken the loader's part before.
+      // Another scenario may already have removed the loader's part.
       const double share = static_cast<double>(stays.ns()) / static_cast<double>(all.ns());
       const auto before = static_cast<double>(unchanged.WorkBefore(task).ns());
       const auto now = static_cast<double>(edit.WorkBefore(task).ns());

@@ -25,12 +25,15 @@ std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, do
 std::int64_t ScaleHostTime(const Job& job, ThreadId thread, const IntervalSet& time, double factor,
                            Edit& edit);
 
-/// Host events of loaders that the loop waits for, and all events inside them; by row.
+/// Returns by row which host events are of loaders that the loop waits for, or lie inside such
+/// events.
 std::vector<bool> SelectLoaders(const Job& job);
 
-/// Removes the work between calls, but for that of loaders and callbacks: no launch stands for
-/// fetching a batch or writing a checkpoint.
-void RemoveDispatch(const Job& job, Edit& edit);
+/// Removes the selected host events' work between calls, except that of loaders and callbacks: a
+/// graph's launch does not fetch a batch or write a checkpoint.
+///
+/// @param selected  by row of host events; empty: all work goes, also that of no event
+void RemoveDispatch(const Job& job, const std::vector<bool>& selected, Edit& edit);
 
 /// Scales the work that belongs to the selected events, and their calls.
 void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit);

@@ -137,7 +137,7 @@ SelfCheck Work(const Job& job, double step) {
   EditedPlan edited = edit.Finish();
   edited.plan = Halved(job.corrected(), {.host = true, .gpu = true});
   const PlanExplanation path = ExplainPlan(job, "", edited);
-  const double told = job.step_scale().Ms(step);
+  const double told = job.step_scale().Ms(job.corrected(), step);
   const double longest = told / 2 + std::max(0.0, path.waits_ms) / 2;
   return {.name = "all work halved",
           .expectation = "host and GPU twice as fast: 2x, less the latencies and gaps on the path",

@@ -21,12 +21,15 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
   return events;
 }
 
-/// Returns the usual steps, without one of five or more whose host takes far longer than the
-/// others' (a checkpoint behind its GPU work) for something else than its batch: only the step
-/// behind it takes longer for that, if any does.
+/// Returns the usual steps. Of five or more, excludes one whose host takes far longer than the
+/// others' even without loading (a checkpoint after its GPU work): only the next step takes longer
+/// for that, if any does.
 std::vector<bool> UsableSteps(const Steps& steps) {
   constexpr std::size_t kFewest = 5;
   std::vector<bool> usable = UsualSteps(steps);
+  if (!usable.empty() && steps.p50 && IsOutlier(steps.list.front().wall, *steps.p50) &&
+      std::ranges::count(usable, true) > 1)
+    usable.front() = false;  // Warm-up, or what came before the recording.
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < usable.size(); ++row) {
     if (usable[row]) rows.push_back(row);

@@ -10,8 +10,8 @@
 namespace headroom {
 namespace step_window_test {
 
-/// Steps on a host that paces the GPU: a kernel of 10 us each, the host as long as given, in us,
-/// with that many operators besides, and `between` us of work between the marks.
+/// Host-bound steps with a kernel of 10 us each. `hosts` has their host times in us. Each step has
+/// `operators` more operators, and `between` us of work lie between the marks.
 std::unique_ptr<TraceStore> StepsOf(const std::vector<std::int64_t>& hosts, int operators = 0,
                                     std::int64_t between = 0) {
   StoreBuilder b;
@@ -97,7 +97,7 @@ TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
 }
 
 TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
-  // Such as a fetch. That of step 0 was not recorded.
+  // Such as a fetch. Step 0's was not recorded.
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100}, 0, 50);
   const Steps steps = StepsIn(*store);
   const Result<WindowJob> made =
@@ -109,8 +109,8 @@ TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
 }
 
 TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
-  // A loader that delivers three batches at a time: in the steady state, three steps take 460 us.
-  // The window holds one delivery in five steps, which as a cycle would be 101 us a step.
+  // The loader delivers three batches at a time: in the steady state, three steps take 460 us. The
+  // window holds one delivery in five steps. As a cycle, that would be 101 us per step.
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
   std::int64_t at = 0, gpu_free = 0;

@@ -210,7 +210,7 @@ std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns) {
   std::vector<SweepTarget> targets;
   Replayer replayer;
   for (const auto& [name, plan] : by_name) {
-    const double step = job.step_scale().Ns(replayer.Run(plan).step_ns);
+    const double step = job.step_scale().Ns(plan, replayer.Run(plan).step_ns);
     SweepTarget target{.kind = TargetKind::kSync, .name = std::string(name), .replays = 1};
     target.step_ms.back() = step / 1e6;
     target.saves_ms = target.saves_at_most_ms = (step_ns - step) / 1e6;

@@ -18,7 +18,7 @@ class Predictor {
  public:
   Predictor(const Job& job, const EditedPlan& edited)
       : job_(job), edited_(edited), plan_(edited.plan), shape_(*edited.plan.shape) {
-    replayer_.Run(plan_);
+    replayed_step_ns_ = replayer_.Run(plan_).step_ns;
     const int last = replayer_.cycles() - 1;
     now_ = replayer_.Cycle(plan_, last);
     before_ = last > 0 ? replayer_.Cycle(plan_, last - 1) : nullptr;
@@ -280,16 +280,17 @@ class Predictor {
 
   /// Stretches the replayed times to the step time that forecasts give (sim/step_scale.h).
   void StretchToStepTime() {
-    const StepScale& scale = job_.step_scale();
+    const double factor = job_.step_scale().FactorOf(plan_, replayed_step_ns_);
+    const double before = job_.step_scale().before_ns();
     const auto stretch = [&](auto& span, double start_shift) {
-      const auto at = [&](std::int64_t ns) { return scale.factor() * static_cast<double>(ns); };
-      const std::int64_t end = std::llround(scale.Ns(0) + at(span.start_ns + span.duration_ns));
+      const auto at = [&](std::int64_t ns) { return factor * static_cast<double>(ns); };
+      const std::int64_t end = std::llround(before + at(span.start_ns + span.duration_ns));
       span.start_ns = std::llround(start_shift + at(span.start_ns));
       span.duration_ns = end - span.start_ns;
     };
     for (TimelineStep& step : out_.steps) stretch(step, 0);
     for (auto* const spans : {&out_.calls, &out_.gpu_tasks, &out_.transfers}) {
-      for (TimelineSpan& span : *spans) stretch(span, scale.Ns(0));
+      for (TimelineSpan& span : *spans) stretch(span, before);
     }
   }
 
@@ -310,6 +311,7 @@ class Predictor {
   const Plan& plan_;
   const PlanShape& shape_;
   Replayer replayer_;
+  double replayed_step_ns_ = 0;
   const std::int64_t *now_ = nullptr, *before_ = nullptr;
   std::int64_t host_delay_ = 0;            ///< ns; of all that the host does.
   std::vector<ThreadId> thread_;           ///< By task of the plan; of calls.

@@ -123,7 +123,7 @@ class AllSteps(support.ProgramTest):
         self.assertNotIn("costly-syncs", [f["id"] for f in others])
 
     def test_a_copy_that_holds_the_queue(self):
-        """The next kernel was launched at 0.12 ms and ran at 463.38 ms. From 0.36 ms on, the host is in the copy."""
+        """The next kernel was launched at 0.12 ms and began at 463.38 ms. From 0.36 ms on, the host is in the copy."""
         report = self.report(
             support.data_file("public-traces/tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz")
         )

@@ -25,6 +25,8 @@ def lines_of(path):
 
 
 class Golden(support.ProgramTest):
+    maxDiff = None
+
     def check(self, folder):
         args = shlex.split((folder / "cmd").read_text())
         outcome = support.headroom(*args, cwd=folder, environment={"LC_ALL": "C.UTF-8"})

@@ -839,7 +839,7 @@ class SlowReader {
       const bool is_async = !h.operation.empty();
       groups[is_async ? std::vector{h.operation} : std::vector{h.pid, h.tid}].push_back(h);
     }
-    std::vector<std::vector<Half>> in_order;  // By their first halves.
+    std::vector<std::vector<Half>> in_order;  // Ordered by first half.
     for (auto& [key, halves] : groups) {
       std::stable_sort(halves.begin(), halves.end(),
                        [](const Half& a, const Half& b) { return a.time < b.time; });

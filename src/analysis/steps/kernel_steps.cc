@@ -114,10 +114,10 @@ class Evidence {
     return HoldsOptimizer(unit) && other * kPartOfUpdates >= sequence_.Weight(unit.first, last);
   }
 
-  /// Returns whether the rest of `outer`, without the training steps `inner`, looks like
-  /// evaluation. It updates nothing, and spends most of its time in kernels that training has, too.
-  /// Its largest copy to the device, if any, has at least half of the size of training's. Rejects
-  /// rollouts of reinforcement learning, which copy single observations.
+  /// Returns whether `outer` without the training steps `inner` looks like evaluation. Evaluation
+  /// updates no weights and spends most of its time in kernels of training. Its largest copy to the
+  /// device, if any, has at least half the size of training's. Rejects reinforcement-learning
+  /// rollouts, which copy single observations.
   bool OthersEvaluate(const Unit& outer, const Unit& inner) {
     constexpr double kMostly = 0.7;
     constexpr std::int64_t kSmaller = 2;
@@ -219,7 +219,7 @@ class Evidence {
     return at(launches[2]) - at(launches[1]) < at(launches[1]) - at(launches[0]) ? copy : task;
   }
 
-  /// Returns the end of the kernel before: what is copied from then on is for this one.
+  /// Returns the end of the previous kernel. Copies from then on are for this one.
   TimeNs BatchFrom(std::size_t kernel) const {
     return kernel > 0 ? store_.TaskEnd(sequence_.tasks[kernel - 1]) : TimeNs(INT64_MIN);
   }
@@ -384,7 +384,7 @@ bool IsSure(const KernelSequence& sequence, const Unit& unit, Evidence& evidence
          (evidence.HoldsOptimizer(unit) || evidence.HoldsRepetition(unit));
 }
 
-/// Returns whether more than `share` of the occurrences directly follow the one before. If two
+/// Returns whether more than `share` of the occurrences directly follow the previous one. If two
 /// networks are trained in turn and end with the same kernels, other work lies between.
 bool FollowEachOther(const Unit& unit, double share) {
   const std::vector<Occurrence>& found = unit.occurrences;
@@ -394,9 +394,9 @@ bool FollowEachOther(const Unit& unit, double share) {
   return static_cast<double>(followed) > share * static_cast<double>(found.size() - 1);
 }
 
-/// Where in the unit a step begins: behind the optimizer, else at a copy from the host, else where
-/// the replay of a graph begins, else where the repetition begins if something else ran before,
-/// else behind the longest gap.
+/// Returns where in the unit a step begins: after the optimizer, else at a copy from the host, else
+/// where the replay of a graph begins, else where the repetition begins if something else ran
+/// before, else after the longest gap.
 std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   const std::size_t period = unit.period;
   // The longest stretch without an optimizer's kernel.
@@ -453,7 +453,7 @@ std::size_t PhaseOf(const Unit& unit, Evidence& evidence) {
   return widest;
 }
 
-/// The same unit, but it begins where a step does.
+/// Returns the unit, moved to begin where a step does.
 Unit MoveToBegin(const KernelSequence& sequence, Unit unit, Evidence& evidence) {
   const std::size_t phase = PhaseOf(unit, evidence);
   if (phase == 0) return unit;
@@ -464,12 +464,12 @@ Unit MoveToBegin(const KernelSequence& sequence, Unit unit, Evidence& evidence) 
   return moved.occurrences.size() >= kMinCount ? moved : unit;
 }
 
-/// Returns the training step of a unit that holds at least three of them and an evaluation. Without
-/// it, an evaluation after every so many steps makes them one step.
+/// Returns the training step of a unit that holds at least three of them and an evaluation.
+/// Otherwise an evaluation every few steps would turn those steps into one.
 std::optional<Unit> StepAmongEvaluations(const KernelSequence& sequence, const Unit& unit,
                                          Evidence& evidence) {
   // A step runs from the end of one update to the end of the next. Foreign kernels may split an
-  // update. The unit may begin between its steps, so they are sought in two units.
+  // update. The unit may begin in the middle of a step, so the search covers two units.
   constexpr std::size_t kMaxPartsOfUpdate = 64, kMaxTries = 8;
   const std::size_t end = std::min(unit.first + 2 * unit.period, sequence.size());
   std::vector<std::size_t> ends;
@@ -523,7 +523,7 @@ std::optional<Unit> ChooseUnit(const KernelSequence& sequence, Evidence& evidenc
     std::erase_if(units, [&](const Unit& unit) { return !is_of_training(unit); });
   auto best = std::max_element(units.begin(), units.end(), scores_less);
   const bool optimizer = evidence.HoldsOptimizer(*best);
-  // Layers of other passes (a prefill) may make layers heavier than the passes that repeat.
+  // Other passes (a prefill) have layers, too, so layers may outweigh the passes that repeat.
   if (!optimizer && !evidence.CopiesIn(*best) && !evidence.Waits(*best)) {
     const double half = best->score / 2;
     const std::size_t twice = 2 * best->period;

@@ -184,7 +184,7 @@ TEST(KernelSteps, ExcludeAnEvaluationEveryFewSteps) {
   const std::vector<std::string> step = Join(forward, {"loss", "backward", kFusedAdam});
   for (const int count : {3, 4, 5}) {
     for (int before = 0; before < count; ++before) {
-      // The recording begins anywhere.
+      // The recording may begin at any step.
       Stream stream;
       for (int k = 0; k < before; ++k) stream.CopyIn().Run(step);
       for (int i = 0; i < 4; ++i) {

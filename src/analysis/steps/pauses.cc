@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "analysis/step_search.h"
@@ -11,10 +12,16 @@
 namespace headroom {
 namespace {
 
-/// Returns whether events of the process that start in the gap cover more than a small part of it.
-/// Ignores occasional work.
-bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, Interval gap) {
-  constexpr std::int64_t kMinPart = 20;
+/// Returns whether GPU work that starts in the gap, or events of the process that do, cover more
+/// than a small part of it. Ignores occasional work.
+bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, const GpuWork& work,
+                Interval gap) {
+  constexpr double kMaxSilentShare = 0.05;
+  const auto covers = [&](DurationNs time) {
+    return static_cast<double>(time.ns()) >
+           kMaxSilentShare * static_cast<double>(gap.length().ns());
+  };
+  if (covers(work.kernels)) return true;
   const auto& events = store.host_events;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (process.valid() && store.threads.process[t] != process) continue;
@@ -29,37 +36,83 @@ bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, In
         continue;
       covered.AppendInOrder({events.start[row], std::min(end, gap.end)});
     }
-    if (covered.Measure().ns() > gap.length().ns() / kMinPart) return true;
+    if (covers(covered.Measure())) return true;
   }
   return false;
 }
 
-/// What the host's ranges say.
-struct NamedTimes {
-  IntervalSet evaluation, training;
-};
-
-NamedTimes FindNamedTimes(const TraceStore& store, NameFacts& names, ProcessId process) {
-  const auto& events = store.host_events;
-  std::vector<Interval> evaluation, training;
-  for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (events.kind[row] == HostEventKind::kGpuAnnotation) continue;
-    const HostRoles roles = names.Roles(events.name[row]);
-    const bool evaluates = roles.Has(HostRole::kEvaluation);
-    const bool trains = roles.Has(HostRole::kOptimizerStep) || roles.Has(HostRole::kBackward) ||
-                        roles.Has(HostRole::kBackwardOperator);
-    if (!evaluates && !trains) continue;
-    if (process.valid() && store.threads.process[events.thread[row].index()] != process) continue;
-    (evaluates ? evaluation : training)
-        .push_back({events.start[row], store.HostEnd(HostEventId(row))});
+/// By thread: whether it launches work of the steps.
+std::vector<bool> FindLaunchingThreads(const TraceStore& store, const StepAnalysis& steps) {
+  std::vector<bool> launches(store.threads.rows());
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    const HostEventId launch = store.gpu_tasks.launch[i];
+    if (launch.valid() && steps.step_of_task[i] != StepAnalysis::kNoStep)
+      launches[store.host_events.thread[launch.index()].index()] = true;
   }
-  return {IntervalSet::UnionOf(std::move(evaluation)), IntervalSet::UnionOf(std::move(training))};
+  return launches;
 }
 
-/// What a usual step does.
+/// What the host's ranges say of the time between steps.
+class NamedTimes {
+ public:
+  NamedTimes(const TraceStore& store, NameFacts& names, const StepAnalysis& steps) {
+    const auto& events = store.host_events;
+    const std::vector<bool> launches = FindLaunchingThreads(store, steps);
+    std::vector<Interval> training;
+    std::vector<std::pair<StringId, Interval>> unknown;
+    std::set<StringId> in_steps;
+    for (std::size_t row = 0; row < events.rows(); ++row) {
+      if (events.kind[row] == HostEventKind::kGpuAnnotation) continue;
+      const std::size_t thread = events.thread[row].index();
+      if (steps.process.valid() && store.threads.process[thread] != steps.process) continue;
+      const HostRoles roles = names.Roles(events.name[row]);
+      const Interval time = {events.start[row], store.HostEnd(HostEventId(row))};
+      if (roles.Has(HostRole::kOptimizerStep) || roles.Has(HostRole::kBackward) ||
+          roles.Has(HostRole::kBackwardOperator))
+        training.push_back(time);
+      // Another thread may evaluate while the loop fetches a batch.
+      if (!launches[thread]) continue;
+      if (roles.Has(HostRole::kEvaluation)) evaluation_.push_back(time);
+      if (events.kind[row] != HostEventKind::kAnnotation || roles != HostRoles()) continue;
+      // Parts of the model have ranges in steps, too.
+      const auto next = std::ranges::upper_bound(steps.hosts, time.start, {}, &Interval::start);
+      if (next != steps.hosts.begin() && time.start < (next - 1)->end) {
+        in_steps.insert(events.name[row]);
+      } else {
+        unknown.emplace_back(events.name[row], time);
+      }
+    }
+    for (const auto& [name, time] : unknown) {
+      if (!in_steps.contains(name)) other_.push_back(time);
+    }
+    training_ = IntervalSet::UnionOf(std::move(training));
+    std::ranges::sort(evaluation_, {}, &Interval::start);
+    std::ranges::sort(other_, {}, &Interval::start);
+  }
+
+  DurationNs Training(Interval gap) const { return training_.MeasureWithin(gap); }
+  /// Of ranges that begin in the gap: those around several steps say nothing of it.
+  DurationNs Evaluation(Interval gap) const { return BegunIn(gap, evaluation_); }
+  /// The same of the program's ranges whose names no rule knows and no step has.
+  DurationNs Other(Interval gap) const { return BegunIn(gap, other_); }
+
+ private:
+  static DurationNs BegunIn(Interval gap, const std::vector<Interval>& ranges) {
+    auto range = std::ranges::lower_bound(ranges, gap.start, {}, &Interval::start);
+    IntervalSet covered;
+    for (; range != ranges.end() && range->start < gap.end; ++range)
+      covered.AppendInOrder({range->start, std::min(range->end, gap.end)});
+    return covered.Measure();
+  }
+
+  std::vector<Interval> evaluation_, other_;  ///< In order of start.
+  IntervalSet training_;
+};
+
+/// A usual step.
 struct UsualStep {
-  DurationNs length;  ///< From its begin on the host to the end of its GPU work.
-  GpuWork work;       ///< Medians; without `end`.
+  DurationNs length;  ///< From its start on the host to the end of its host and GPU work.
+  GpuWork work;       ///< Medians; `end` is not set.
 };
 
 UsualStep FindUsualStep(const LaunchedWork& work, const StepAnalysis& steps) {
@@ -79,47 +132,66 @@ UsualStep FindUsualStep(const LaunchedWork& work, const StepAnalysis& steps) {
   return usual;
 }
 
-/// Returns whether the work between steps copies batches as large as those of steps, or nothing.
-/// Rollouts of reinforcement learning copy single observations.
+/// Returns whether the work between steps copies batches as large as those of steps. Rollouts of
+/// reinforcement learning copy single observations, and updates copy nothing.
 bool CopiesLikeSteps(const GpuWork& between, const GpuWork& of_step) {
-  constexpr std::int64_t kMinPart = 2;
-  if (of_step.largest_copy < 0) return false;
-  return between.largest_copy == GpuWork::kNoCopy ||
-         between.largest_copy >= of_step.largest_copy / kMinPart;
+  constexpr double kMinShare = 0.5;
+  return of_step.largest_copy >= 0 && static_cast<double>(between.largest_copy) >=
+                                          kMinShare * static_cast<double>(of_step.largest_copy);
 }
 
-/// By row of steps.list, whether the kernels that run before the step are mostly those of steps,
-/// and update nothing.
+bool IsProduct(WorkFamily family) {
+  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
+         family == WorkFamily::kAttention;
+}
+
+/// Returns by row of steps.list whether the kernels that run before the step are mostly those of
+/// steps, with products if those have any, and update nothing.
 std::vector<bool> FindForwardWork(const TraceStore& store, NameFacts& names,
                                   const LaunchedWork& work, const StepAnalysis& steps) {
   constexpr double kMostly = 0.7;
   const auto& tasks = store.gpu_tasks;
   std::vector<bool> in_steps(store.strings.size());  // By name.
+  bool steps_have_products = false;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (tasks.kind[i] == GpuTaskKind::kKernel && steps.step_of_task[i] != StepAnalysis::kNoStep)
-      in_steps[tasks.name[i].index()] = true;
+    if (tasks.kind[i] != GpuTaskKind::kKernel || steps.step_of_task[i] == StepAnalysis::kNoStep)
+      continue;
+    in_steps[tasks.name[i].index()] = true;
+    steps_have_products = steps_have_products || IsProduct(names.Kernel(tasks.name[i]).family);
   }
-  std::vector<DurationNs> like_steps(work.before_step.size());
-  std::vector<bool> forward(work.before_step.size(), true);
+  struct Before {
+    DurationNs like_steps;
+    bool has_product = false, updates = false;
+  };
+  std::vector<Before> before(work.before_step.size());
   for (const LaunchedWork::TaskBetween& between : work.between) {
     const std::size_t task = between.task.index();
     if (tasks.kind[task] != GpuTaskKind::kKernel) continue;
-    if (in_steps[tasks.name[task].index()]) like_steps[between.before_step] += tasks.duration[task];
-    if (names.Kernel(tasks.name[task]).family == WorkFamily::kOptimizer)
-      forward[between.before_step] = false;
+    Before& of_step = before[between.before_step];
+    if (in_steps[tasks.name[task].index()]) of_step.like_steps += tasks.duration[task];
+    const WorkFamily family = names.Kernel(tasks.name[task]).family;
+    of_step.has_product = of_step.has_product || IsProduct(family);
+    of_step.updates = of_step.updates || family == WorkFamily::kOptimizer;
   }
-  for (std::size_t i = 0; i < forward.size(); ++i) {
+  std::vector<bool> forward;
+  for (std::size_t i = 0; i < before.size(); ++i) {
     const auto all = static_cast<double>(work.before_step[i].kernels.ns());
-    if (static_cast<double>(like_steps[i].ns()) < kMostly * all) forward[i] = false;
+    forward.push_back(static_cast<double>(before[i].like_steps.ns()) >= kMostly * all &&
+                      !before[i].updates && (before[i].has_product || !steps_have_products));
   }
   return forward;
 }
 
-/// By row of steps.list, whether an evaluation runs before the step; see FindPauses().
+/// Of a vector by step: whether it holds for most of those that follow another one.
+bool IsBeforeMost(const std::vector<bool>& after) {
+  return std::count(after.begin(), after.end(), true) * 2 > std::ssize(after) - 1;
+}
+
+/// Returns by row of steps.list whether an evaluation runs before the step; see FindPauses().
 std::vector<bool> FindStepsAfterEvaluation(const TraceStore& store, NameFacts& names,
                                            const LaunchedWork& work, const UsualStep& usual,
                                            const StepAnalysis& steps) {
-  constexpr std::int64_t kMinPart = 10;
+  constexpr std::int64_t kMinPart = 10;  // One part in.
   std::vector<bool> after(steps.hosts.size());
   const auto gap_before = [&](std::size_t row) {
     return Interval{steps.hosts[row - 1].end, steps.hosts[row].start};
@@ -133,15 +205,40 @@ std::vector<bool> FindStepsAfterEvaluation(const TraceStore& store, NameFacts& n
     const bool has_kernels = work.before_step[i].kernels.ns() > usual.work.kernels.ns() / kMinPart;
     if (!is_long && !has_kernels) continue;
     if (!named) {
-      named = FindNamedTimes(store, names, steps.process);
+      named.emplace(store, names, steps);
       forward = FindForwardWork(store, names, work, steps);
     }
-    after[i] = named->evaluation.MeasureWithin(gap).ns() * 2 >= gap.length().ns() ||
-               (has_kernels && forward[i] && named->training.MeasureWithin(gap).ns() == 0 &&
-                CopiesLikeSteps(work.before_step[i], usual.work));
+    const auto is_half = [&](DurationNs time) { return time.ns() * 2 >= gap.length().ns(); };
+    after[i] = is_half(named->Evaluation(gap)) ||
+               (has_kernels && forward[i] && named->Training(gap).ns() == 0 &&
+                !is_half(named->Other(gap)) && CopiesLikeSteps(work.before_step[i], usual.work));
   }
-  if (std::count(after.begin(), after.end(), true) * 2 > std::ssize(after) - 1)
-    after.assign(after.size(), false);
+  if (IsBeforeMost(after)) after.assign(after.size(), false);
+  return after;
+}
+
+/// Returns whether the marks count on, so that no step is missing between any two. Marks of a
+/// profiler that was off meanwhile skip numbers.
+bool CountOn(const std::vector<StepRow>& rows) {
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i].index != rows[i - 1].index + 1) return false;
+  }
+  return true;
+}
+
+/// Returns by row of steps.list whether hardly anything is recorded between the step before and
+/// this one.
+std::vector<bool> FindSilence(const TraceStore& store, NameFacts& names, const LaunchedWork& work,
+                              const UsualStep& usual, const StepAnalysis& steps) {
+  constexpr std::int64_t kMinSteps = 3;
+  std::vector<bool> after(steps.hosts.size());
+  for (std::size_t i = 1; i < after.size(); ++i) {
+    const Interval gap = {steps.hosts[i - 1].end, steps.hosts[i].start};
+    after[i] = gap.length().ns() / kMinSteps > usual.length.ns() &&
+               !IsRecorded(store, names, steps.process, work.before_step[i], gap);
+  }
+  // What comes before nearly every step is how the job runs.
+  if (IsBeforeMost(after) && CountOn(steps.steps.list)) after.assign(after.size(), false);
   return after;
 }
 
@@ -158,16 +255,15 @@ void GpuWork::Add(const TraceStore& store, GpuTaskId task) {
 
 void FindPauses(const TraceStore& store, NameFacts& names, const LaunchedWork& work,
                 StepAnalysis& steps) {
-  constexpr std::int64_t kMinSteps = 3;
   if (steps.hosts.size() < 2) return;
   const UsualStep usual = FindUsualStep(work, steps);
   const std::vector<bool> after_evaluation =
       FindStepsAfterEvaluation(store, names, work, usual, steps);
+  const std::vector<bool> after_silence = FindSilence(store, names, work, usual, steps);
   for (std::size_t i = 1; i < steps.hosts.size(); ++i) {
     const Interval gap = {steps.hosts[i - 1].end, steps.hosts[i].start};
     StepRow& row = steps.steps.list[i];
-    row.after_pause = after_evaluation[i] || (gap.length().ns() / kMinSteps > usual.length.ns() &&
-                                              !IsRecorded(store, names, steps.process, gap));
+    row.after_pause = after_evaluation[i] || after_silence[i];
     if (!row.after_pause && gap.start < gap.end) row.since_previous = gap.length();
   }
 }

@@ -12,10 +12,10 @@
 
 namespace headroom {
 
-/// Some GPU tasks.
+/// Totals of some GPU tasks.
 struct GpuWork {
   TimeNs end{INT64_MIN};  ///< INT64_MIN if there are none.
-  DurationNs kernels;     ///< Sum.
+  DurationNs kernels;     ///< Total time of kernels.
 
   /// Size of the largest copy to the device, in bytes.
   static constexpr std::int64_t kNoCopy = -1, kUnknownSize = -2;
@@ -24,11 +24,11 @@ struct GpuWork {
   void Add(const TraceStore& store, GpuTaskId task);
 };
 
-/// The GPU work by the step in which it was launched.
+/// The GPU work, by the step in which it was launched.
 struct LaunchedWork {
   TimeNs end_before_first{INT64_MIN};
   std::vector<GpuWork> of_step;
-  std::vector<GpuWork> before_step;  ///< Launched between the step before and this one.
+  std::vector<GpuWork> before_step;  ///< Launched between the previous step and this one.
 
   struct TaskBetween {
     GpuTaskId task;
@@ -37,20 +37,21 @@ struct LaunchedWork {
   std::vector<TaskBetween> between;  ///< The tasks of `before_step`.
 };
 
-/// Sets StepRow::after_pause and since_previous. A step follows a pause if before it
+/// Sets StepRow::after_pause and since_previous. A step follows a pause in two cases:
 ///
-/// * the host is in no step for longer than three median steps, and almost nothing of the process
-///   is recorded except occasional work (IsOccasional()). Usually the profiler was off.
-/// * an evaluation runs for longer than a tenth of a step, but not before most steps. The host's
-///   time counts if the evaluation has a name, else the time of its kernels. One without a name
-///   updates nothing, runs mostly the kernels of steps, and copies batches as large as theirs to
-///   the device, or nothing.
+/// * The host is in no step for longer than three median steps, and almost nothing of the process
+///   is recorded except occasional work (IsOccasional()). Usually the profiler was off. If the
+///   steps count on, this does not come before most of them.
+/// * An evaluation runs for longer than a tenth of a step, but not before most steps. For a named
+///   evaluation the host's time counts, else the time of its kernels. An unnamed one updates no
+///   weights and mostly runs kernels of the steps, with products if those have any. It copies at
+///   least half as much at a time to the device as the steps do. No range gives it another name.
 ///
 /// Other work between marks, such as a fetch, belongs to the next step.
 void FindPauses(const TraceStore& store, NameFacts& names, const LaunchedWork& work,
                 StepAnalysis& steps);
 
-/// Returns the host's time between steps before those that follow a pause.
+/// Returns the pauses: the host's time between a step that follows a pause and the previous one.
 IntervalSet PausesBetween(const StepAnalysis& steps);
 
 }  // namespace headroom

@@ -14,7 +14,7 @@ bool IsOutlier(DurationNs wall, DurationNs median) {
 std::vector<bool> UsualSteps(const Steps& steps) {
   constexpr std::size_t kFewest = 5, kMaxBurst = 16;
   std::vector<bool> usual;
-  std::vector<std::size_t> whole, slow;  // Rows; of `whole`.
+  std::vector<std::size_t> whole, slow;  // Rows of the list; indices into `whole`.
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
     usual.push_back(steps.list[row].Counts());
     if (!usual[row]) continue;
@@ -22,16 +22,18 @@ std::vector<bool> UsualSteps(const Steps& steps) {
     whole.push_back(row);
   }
   if (slow.empty() || slow.size() > 2 || whole.size() < kFewest) return usual;
-  // Warm-up may take the first two of few.
+  // Among fewer than ten steps, two slow ones are unusual only at the start (warm-up).
   if (slow.size() == 2 && slow.front() > 0 && whole.size() < 2 * kFewest) return usual;
-  if (slow.back() - slow.front() + 1 != slow.size()) return usual;
-  // In fewer steps than workers may deliver at a time, one wait for them is how the job runs.
+  if (whole[slow.back()] - whole[slow.front()] + 1 != slow.size()) return usual;
+  // Workers deliver in bursts: two waits for the loader are typical of the job, and so is one among
+  // fewer steps than a burst may have. But the first wait may be the loader's start.
   DurationNs more, loading;
   for (const std::size_t i : slow) {
     more += steps.list[whole[i]].wall - *steps.p50;
     loading += steps.list[whole[i]].loading;
   }
-  if (whole.size() < kMaxBurst && loading.ns() * 2 > more.ns()) return usual;
+  const bool may_be_burst = whole.size() < kMaxBurst || (slow.size() > 1 && slow.front() > 0);
+  if (may_be_burst && loading.ns() * 2 > more.ns()) return usual;
   for (const std::size_t i : slow) usual[whole[i]] = false;
   return usual;
 }

@@ -13,10 +13,15 @@ namespace headroom {
 /// Returns whether a step takes far longer than the median step.
 bool IsOutlier(DurationNs wall, DurationNs median);
 
-/// Returns which steps are whole and usual, by row of steps.list. One of five or more that takes
-/// far longer than the others is not usual; nor are the first two (warm-up), or of ten or more any
-/// two that follow each other (a checkpoint between them). Other slow ones are how the job runs,
-/// and so is one of fewer than 16 that waits for its loader: workers deliver in bursts.
+/// Returns which steps are whole and usual, by row of steps.list. Slow steps are unusual if there
+/// are no others and they are
+///
+/// * one of five or more steps,
+/// * the first two of five or more (warm-up), or
+/// * two in a row of ten or more (a checkpoint between them).
+///
+/// Other slow steps are typical of the job. So are those that mostly wait for the loader, because
+/// workers deliver in bursts: all among fewer than 16 steps, else two that are not the first ones.
 std::vector<bool> UsualSteps(const Steps& steps);
 
 struct StepTime {

@@ -54,6 +54,27 @@ TEST(StepTimeTest, HoldsTheOneWaitForALoaderAmongFewSteps) {
   EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 10'000) << "a burst would return among so many";
 }
 
+TEST(StepTimeTest, HoldsTwoWaitsForALoader) {
+  std::vector<int> walls(16, 10);
+  walls[3] = walls[4] = 70;
+  Steps steps = Of(walls);
+  EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 10'000);
+  steps.list[3].loading = steps.list[4].loading = DurationNs(50'000);
+  EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 18'000);
+  std::swap(walls[0], walls[3]);
+  std::swap(walls[1], walls[4]);
+  steps = Of(walls);
+  steps.list[0].loading = steps.list[1].loading = DurationNs(50'000);
+  EXPECT_EQ(StepTimeOf(steps)->mean.ns(), 10'000) << "the loader starts";
+}
+
+TEST(StepTimeTest, StepsOfAnotherKindBetweenSeparate) {
+  Steps steps = Of({10, 10, 10, 400, 5, 400, 10, 10, 10, 10, 10});
+  steps.list[4].of_other_kind = true;
+  static_cast<WallSummary&>(steps) = SummarizeWalls(steps.list);
+  EXPECT_GT(StepTimeOf(steps)->mean.ns(), 50'000);
+}
+
 TEST(StepTimeTest, IsOfWholeSteps) {
   Steps steps = Of({10, 12, 1, 14});
   steps.list[2].lost_tasks = true;

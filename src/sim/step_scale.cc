@@ -1,0 +1,55 @@
+#include "sim/step_scale.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace headroom {
+
+double GpuWorkNs(const Plan& plan) {
+  const PlanShape& shape = *plan.shape;
+  constexpr std::size_t kNoStream = SIZE_MAX;
+  std::vector<std::size_t> stream(plan.tasks(), kNoStream);
+  std::vector<double> work;  // By stream.
+  for (std::size_t task = 0; task < plan.tasks(); ++task) {
+    const bool on_channel = !shape.channel.empty() && shape.channel[task] != kNoChannel;
+    if (shape.gpu[task] == 0 || on_channel) continue;
+    // The first edge comes from the task before it on its stream. That of the stream's first task
+    // comes from the cycle before, or from its launch.
+    const std::uint32_t track = shape.edge_begin[task];
+    if (track < shape.edge_begin[task + 1] && shape.from[track] >= 0)
+      stream[task] = stream[static_cast<std::size_t>(shape.from[track] / 2)];
+    if (stream[task] == kNoStream) {
+      stream[task] = work.size();
+      work.push_back(0);
+    }
+    work[stream[task]] += static_cast<double>(plan.duration[task]);
+  }
+  return work.empty() ? 0 : *std::ranges::max_element(work) / shape.steps;
+}
+
+StepScale::StepScale(const Plan& unchanged, double told_ns, double replayed_ns, double before_ns)
+    : told_ns_(told_ns),
+      replayed_ns_(replayed_ns),
+      before_ns_(before_ns),
+      keeps_gpu_work_(GpuWorkNs(unchanged) <= told_ns) {}
+
+StepScale StepScale::OfMany(const Plan& unchanged, double told_ns, double replayed_ns) {
+  return StepScale(unchanged, told_ns, replayed_ns, 0);
+}
+
+StepScale StepScale::OfOne(const Plan& unchanged, double told_ns, double replayed_ns) {
+  return StepScale(unchanged, std::min(told_ns, replayed_ns), replayed_ns,
+                   std::max(0.0, told_ns - replayed_ns));
+}
+
+double StepScale::Ns(const Plan& plan, double replayed_ns) const {
+  const double scaled = told_ns_ * (replayed_ns / replayed_ns_) + before_ns_;
+  if (!keeps_gpu_work_ || scaled >= replayed_ns) return scaled;
+  return std::max(scaled, std::min(replayed_ns, GpuWorkNs(plan)));
+}
+
+double StepScale::FactorOf(const Plan& plan, double replayed_ns) const {
+  return replayed_ns > 0 ? (Ns(plan, replayed_ns) - before_ns_) / replayed_ns : factor();
+}
+
+}  // namespace headroom
