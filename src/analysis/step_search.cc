@@ -313,35 +313,45 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
     const HostRoles roles = names.Roles(name);
     return roles.Has(HostRole::kBackward) || roles.Has(HostRole::kBackwardOperator);
   };
-  const bool any_backward = std::ranges::any_of(
-      stretches.front(), [&](const auto& counted) { return is_backward(counted.first); });
-  /// Returns how many operators of stretch `of` are missing in `than`. 0 if none of those is of a
-  /// backward pass, but others are: augmentation and logs change from step to step.
+  struct Own {
+    std::int64_t count = 0;
+    bool backward = false;
+  };
+  /// Returns the operators of stretch `of` that are missing in `than`.
   const auto own = [&](std::size_t of, std::size_t than) {
-    std::int64_t count_of_own = 0;
-    bool own_backward = !any_backward;
+    Own operators;
     for (const auto& [name, times] : stretches[of]) {
       const auto other = stretches[than].find(name);
       const std::int64_t of_other = other == stretches[than].end() ? 0 : other->second;
       if (times <= of_other) continue;
-      count_of_own += times - of_other;
-      own_backward = own_backward || is_backward(name);
+      operators.count += times - of_other;
+      operators.backward = operators.backward || is_backward(name);
     }
-    return own_backward ? count_of_own : 0;
+    return operators;
   };
+  // Augmentation and logs differ from step to step, too, but have no backward pass and few
+  // operators.
+  constexpr std::int64_t kMinPart = 20;  // One in.
+  const bool any_backward = std::ranges::any_of(
+      stretches.front(), [&](const auto& counted) { return is_backward(counted.first); });
   std::size_t differ = 0;
   std::vector<std::int64_t> from_previous(count);
   for (std::size_t i = 1; i < count; ++i) {
-    const std::int64_t here = own(i, i - 1), before = own(i - 1, i);
-    differ += here > 0 && before > 0 ? 1 : 0;
-    from_previous[i] = here + before;
+    const Own here = own(i, i - 1), before = own(i - 1, i);
+    const bool trains =
+        any_backward ? here.backward || before.backward
+                     : here.count > totals[i] / kMinPart && before.count > totals[i - 1] / kMinPart;
+    differ += here.count > 0 && before.count > 0 && trains ? 1 : 0;
+    from_previous[i] = here.count + before.count;
   }
   if (!nearly_all(differ, count - 1)) return 1;
   constexpr std::int64_t kFarLess = 4;
   for (std::size_t turn = 2; turn <= kMaxTurn && count + 1 >= turn * kMinTurns; ++turn) {
     std::size_t alike = 0;
-    for (std::size_t i = turn; i < count; ++i)
-      alike += (own(i, i - turn) + own(i - turn, i)) * kFarLess <= from_previous[i] ? 1 : 0;
+    for (std::size_t i = turn; i < count; ++i) {
+      const std::int64_t differing = own(i, i - turn).count + own(i - turn, i).count;
+      alike += differing * kFarLess <= from_previous[i] ? 1 : 0;
+    }
     if (nearly_all(alike, count - turn)) return turn;
   }
   return 1;

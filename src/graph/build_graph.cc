@@ -42,7 +42,8 @@ constexpr DurationNs kMostLatency{1'000'000};
 /// By so much may what a task waited for end after its start, as recorded.
 constexpr DurationNs kTimesDiffer{500};
 
-/// A silence of the host longer than this, under no recorded event, is counted as unexplained.
+/// Python between two operators takes microseconds. A longer stretch outside of the framework is no
+/// dispatch; under no recorded event, it counts as unexplained.
 constexpr DurationNs kLongSilence{200'000};
 
 DurationNs MedianOf(std::vector<DurationNs> values, DurationNs otherwise) {
@@ -340,6 +341,21 @@ class GraphBuilder {
     return call.end - call.start > kLongWait ? call.end + kSlowAfterWait : TimeNs(INT64_MIN);
   }
 
+  /// Returns whether the work before a call is the framework's: none of it is a long stretch of
+  /// Python, native code, a loader or nothing.
+  bool IsDispatch(const Task& call) const {
+    for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
+      const HostPiece& piece = graph_.pieces[p];
+      const HostEventKind owner = piece.owner.valid() ? store_.host_events.kind[piece.owner.index()]
+                                                      : HostEventKind::kOther;
+      const bool of_framework = owner == HostEventKind::kOperator ||
+                                owner == HostEventKind::kRuntimeCall ||
+                                owner == HostEventKind::kDriverCall;
+      if (!of_framework && piece.length() > kLongSilence) return false;
+    }
+    return true;
+  }
+
   void AddCalls() {
     std::vector<bool> blocking(store_.host_events.rows());
     for (const HostEventId call : FindBlockingCalls(store_, names_, steps_.process))
@@ -373,10 +389,12 @@ class GraphBuilder {
                     .step = StepAt(call.start),
                     .start = call.start,
                     .duration = call.end - call.start,
-                    .slow_work = call.start < slow_until,
-                    .slow_call = call.start < slow_until && !blocked_[index],
                     .pieces_begin = i == 0 ? offset : body + call.pieces_begin,
                     .pieces_end = body + call.pieces_end};
+      if (call.start < slow_until) {
+        draft.task.slow_work = IsDispatch(draft.task);
+        draft.task.slow_call = !blocked_[index] && !blocking[call.event.index()];
+      }
       draft.key = call.start;
       draft.order = host_drafts_++;
       Edge edge{.from = previous,

@@ -67,9 +67,9 @@ struct Task {
   std::int32_t step = -1;  ///< Row of the steps in which it was launched or called; -1: none.
   TimeNs start{};          ///< As recorded.
   DurationNs duration{};   ///< Its own: waits are edges.
-  /// Calls: the work before it, and the call itself, come shortly behind a long wait, in a queue or
-  /// for the GPU, where hosts are slower (docs/engine.md). A call that waited is not slow itself:
-  /// its duration is what is usual.
+  /// Calls: the framework's work before it, and the call itself, come shortly behind a long wait,
+  /// in a queue or for the GPU, where hosts are slower (docs/engine.md). A call that waited is not
+  /// slow itself: its duration is what is usual. Nor is one that blocks.
   bool slow_work = false, slow_call = false;
   /// Calls: the work that the first edge's lag stands for, as pieces of Graph::pieces.
   std::uint32_t pieces_begin = 0, pieces_end = 0;

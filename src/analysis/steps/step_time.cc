@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 
 namespace headroom {
 
@@ -15,10 +16,15 @@ std::vector<bool> UsualSteps(const Steps& steps) {
   constexpr std::size_t kFewest = 5, kMaxBurst = 16;
   std::vector<bool> usual;
   std::vector<std::size_t> whole, slow;  // Rows of the list; indices into `whole`.
+  DurationNs spread;                     // Of the others: their largest distance to the median.
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
     usual.push_back(steps.list[row].Counts());
     if (!usual[row]) continue;
-    if (steps.p50 && IsOutlier(steps.list[row].wall, *steps.p50)) slow.push_back(whole.size());
+    if (steps.p50 && IsOutlier(steps.list[row].wall, *steps.p50)) {
+      slow.push_back(whole.size());
+    } else if (steps.p50 && row > 0) {
+      spread = std::max(spread, DurationNs(std::abs((steps.list[row].wall - *steps.p50).ns())));
+    }
     whole.push_back(row);
   }
   if (slow.empty() || slow.size() > 2 || whole.size() < kFewest) return usual;
@@ -29,7 +35,9 @@ std::vector<bool> UsualSteps(const Steps& steps) {
   // fewer steps than a burst may have. But the first wait may be the loader's start.
   DurationNs more, loading;
   for (const std::size_t i : slow) {
-    more += steps.list[whole[i]].wall - *steps.p50;
+    const DurationNs excess = steps.list[whole[i]].wall - *steps.p50;
+    if (excess <= spread) return usual;
+    more += excess;
     loading += steps.list[whole[i]].loading;
   }
   const bool may_be_burst = whole.size() < kMaxBurst || (slow.size() > 1 && slow.front() > 0);

@@ -14,7 +14,7 @@ namespace headroom {
 bool IsOutlier(DurationNs wall, DurationNs median);
 
 /// Returns which steps are whole and usual, by row of steps.list. Slow steps are unusual if there
-/// are no others and they are
+/// are no others, they are farther from the median than any other but the first, and they are
 ///
 /// * one of five or more steps,
 /// * the first two of five or more (warm-up), or

@@ -32,6 +32,11 @@ TEST(StepTimeTest, LeavesOutOneStepAmongFiveThatIsFarSlower) {
   EXPECT_EQ(StepTimeOf(Of({4'000, 10, 12, 10, 12}))->mean.ns(), 11'000) << "the first, once";
 }
 
+TEST(StepTimeTest, HoldsASlowStepAmongUnevenOnes) {
+  EXPECT_EQ(StepTimeOf(Of({30, 26, 4, 45, 2}))->mean.ns(), (26 + 4 + 45 + 2) * 1'000 / 4);
+  EXPECT_EQ(StepTimeOf(Of({1, 26, 26, 45, 26}))->mean.ns(), 26'000) << "the first is a part";
+}
+
 TEST(StepTimeTest, LeavesOutTwoStepsOfTenThatFollowEachOther) {
   // A checkpoint between two steps.
   EXPECT_EQ(StepTimeOf(Of({10, 10, 10, 30, 400, 10, 10, 10, 10, 10}))->mean.ns(), 10'000);
