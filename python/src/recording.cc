@@ -62,7 +62,8 @@ Recording::Recording(std::shared_ptr<const Trace> trace, const JobOptions& optio
                                           AnalysisOf(*trace_, options.steps), options.calibration,
                                           options.measured_step_ms))),
       local_state_(!options.calibration.no_local_state),
-      step_ms_(job().step_scale().Ms(job().corrected(), Replayer().Run(job().corrected()).step_ns)) {
+      step_ms_(
+          job().step_scale().Ms(job().corrected(), Replayer().Run(job().corrected()).step_ns)) {
   FollowStreams();
   step_numbers_.reserve(job().graph().tasks.size());
   for (TaskIndex task = 0; task < job().graph().tasks.size(); ++task)

@@ -63,7 +63,7 @@ enum class StepKind : std::uint8_t {
   kEvaluation,
   kPrefill,
   kDecode,
-  kMixed,  ///< Prefill of some sequences and decode of others.
+  kMixed,                  ///< Prefill of some sequences and decode of others.
   kTrainingAndEvaluation,  ///< A training step around an evaluation.
 };
 

@@ -20,9 +20,9 @@ namespace {
 /// rules say more; these words are too common for rules.
 bool IsNoLoader(std::string_view name) {
   static constexpr std::array<std::string_view, 26> kWords = {
-      "save",   "saving",   "checkpoint", "log",       "logger",    "logging",  "print",
-      "eval",   "evaluate", "evaluation", "val",       "valid",     "validate", "validation",
-      "metric", "metrics",  "callback",   "callbacks", "hook",      "barrier",  "sleep",
+      "save",   "saving",   "checkpoint", "log",       "logger",   "logging",  "print",
+      "eval",   "evaluate", "evaluation", "val",       "valid",    "validate", "validation",
+      "metric", "metrics",  "callback",   "callbacks", "hook",     "barrier",  "sleep",
       "plot",   "report",   "write",      "ema",       "scheduler"};
   // Learning-rate schedulers, weight averages.
   if (name.find("torch/optim/") != std::string_view::npos) return true;

@@ -132,7 +132,9 @@ class JobPredictor {
   double ShareOf(const std::function<bool(const Piece&)>& counts) const;
   /// Of a plan with the target's times.
   StepActivity ActivityOf(const Plan& plan, double step_ms, const DeviceRates& target) const;
-  double StepMs(const Plan& plan) { return job_.step_scale().Ms(plan, replayer_.Run(plan).step_ns); }
+  double StepMs(const Plan& plan) {
+    return job_.step_scale().Ms(plan, replayer_.Run(plan).step_ns);
+  }
   /// With GPU tasks of one class, or the host, multiplied.
   Plan Stretched(const Plan& plan, std::optional<WorkClass> work_class, double gpu,
                  double host) const;

@@ -299,7 +299,9 @@ std::int64_t BatchesPerStep(const Job& job) {
 /// Samples a second as recorded, where shapes tell how many a step has.
 void TellThroughput(const Job& job, TraceReport& report) {
   std::optional<std::int64_t> samples = SamplesPerStep(job);
-  const std::optional<DurationNs> step = report.steps.step_time;
+  // One step in several updates: without the first, that share is another.
+  const std::optional<DurationNs> step =
+      report.steps.optimizer_every ? report.steps.mean : report.steps.step_time;
   if (samples && report.steps.source != StepSource::kNone) *samples *= BatchesPerStep(job);
   // A batch of one looks like any scalar.
   if (!samples || *samples <= 1 || !step || step->ns() <= 0) return;
