@@ -57,6 +57,33 @@ TEST(BuildGraphTest, CallsTasksAndTheirEdges) {
   EXPECT_EQ(around, 2);
 }
 
+/// The calls behind a wait of 100 us: those that count as slow.
+std::vector<std::size_t> SlowWork(std::int64_t python_us) {
+  StoreBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const std::int64_t t = 2000 * step;
+    b.Step(step, kMain, t, 2000);
+    b.Launch("aten::mm", kMain, t + 10, kGemm, kStream, t + 20, 90);
+    b.Call("cudaStreamSynchronize", kMain, t + 15, 100);
+    b.Annotation("push_metrics", kMain, t + 120, python_us);
+    b.Launch("aten::add", kMain, t + 121 + python_us, kAdd, kStream, t + 131 + python_us, 10);
+    b.Launch("aten::add", kMain, t + 150 + python_us, kAdd, kStream, t + 160 + python_us, 10);
+  }
+  const Graph graph = GraphOf(b);
+  std::vector<std::size_t> slow;
+  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].step == 0 && graph.tasks[task].slow_work) slow.push_back(task);
+  }
+  return slow;
+}
+
+TEST(BuildGraphTest, WorkBehindALongWaitIsSlowButNotPython) {
+  const std::vector<std::size_t> short_python = SlowWork(20), long_python = SlowWork(300);
+  ASSERT_EQ(short_python.size(), 2u);
+  ASSERT_EQ(long_python.size(), 1u);
+  EXPECT_EQ(long_python[0], short_python[1]) << "behind the range";
+}
+
 TEST(BuildGraphTest, EveryTaskComesAfterWhatItWaitsFor) {
   const Graph graph = GraphOf(TwoSteps());
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {

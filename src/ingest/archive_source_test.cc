@@ -126,6 +126,7 @@ TEST_F(ArchiveSourceTest, GivesTheOneFileInAnyPacking) {
       {"tar in xz", Xz(Tar({{"trace.json", text}}))},
       {"gzip in gzip", Gzip(Gzip(text))},
       {"gzip in zip", Zip({{"trace.json.gz", Gzip(text)}})},
+      {"beside a description", Zip({{"run/README.md", "r"}, {"run/a", text}, {"LICENSE", "l"}})},
       {"tar in gzip in zip in gzip", Gzip(Zip({{"a.tar.gz", Gzip(Tar({{"b", text}}))}}))},
   };
   for (const auto& [name, bytes] : kCases) {

@@ -78,6 +78,16 @@ TEST(HostSpeedTest, ALoaderOnTheThreadOfTheLoopTellsNothing) {
   EXPECT_NEAR(Factor(SpeedOf(b), 0), 1, kTolerance);
 }
 
+TEST(HostSpeedTest, ARangeThatCallsNothingIsNoDispatch) {
+  StoreBuilder b;
+  b.Annotation("push_metrics", kMain, 0, 50);
+  b.Annotation("block", kMain, 100, 50);
+  b.Op("aten::t", kMain, 110, 5);
+  const std::unique_ptr<TraceStore> store = b.Build();
+  NameFacts names(*store, TestKnowledge());
+  EXPECT_EQ(NotDispatch(*store, names), (std::vector<bool>{true, false, false}));
+}
+
 TEST(HostSpeedTest, OnlyTheFrameworksOwnTimeIsScaled) {
   const StoreBuilder b = Threads(10, 2);
   const std::unique_ptr<TraceStore> store = b.Build();

@@ -54,6 +54,7 @@ class StepsWithoutMarks(support.ProgramTest):
         self.assertAlmostEqual(report["bottleneck"]["share_pct"], 100 * 10 / 51.8, places=3)
         busy, span = (report["gpu_time"][0][key] for key in ("busy_ms", "span_ms"))
         self.assertAlmostEqual(100 * busy / span, 96.5, places=1)
+        self.assertNotIn("host_tracer_level", report["engine_window"]["error"])  # The host is recorded.
 
     def test_recordings_of_one_process(self):
         folder = support.data_file("cases/05-cycles-taken-for-ranks/cycles")
