@@ -41,7 +41,7 @@ bool IsRecorded(const TraceStore& store, NameFacts& names, ProcessId process, co
   return false;
 }
 
-/// By thread: whether it launches work of the steps.
+/// Returns by thread whether it launches GPU work of the steps.
 std::vector<bool> FindLaunchingThreads(const TraceStore& store, const StepAnalysis& steps) {
   std::vector<bool> launches(store.threads.rows());
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
@@ -91,9 +91,9 @@ class NamedTimes {
   }
 
   DurationNs Training(Interval gap) const { return training_.MeasureWithin(gap); }
-  /// Of ranges that begin in the gap: those around several steps say nothing of it.
+  /// Counts only ranges that begin in the gap. A range around several steps says nothing about it.
   DurationNs Evaluation(Interval gap) const { return BegunIn(gap, evaluation_); }
-  /// The same of the program's ranges whose names no rule knows and no step has.
+  /// Returns the same for ranges of the program with names that neither a rule nor a step has.
   DurationNs Other(Interval gap) const { return BegunIn(gap, other_); }
 
  private:
@@ -182,7 +182,7 @@ std::vector<bool> FindForwardWork(const TraceStore& store, NameFacts& names,
   return forward;
 }
 
-/// Of a vector by step: whether it holds for most of those that follow another one.
+/// Returns whether the flag is set for most steps, without the first.
 bool IsBeforeMost(const std::vector<bool>& after) {
   return std::count(after.begin(), after.end(), true) * 2 > std::ssize(after) - 1;
 }
@@ -217,8 +217,7 @@ std::vector<bool> FindStepsAfterEvaluation(const TraceStore& store, NameFacts& n
   return after;
 }
 
-/// Returns whether the marks count on, so that no step is missing between any two. Marks of a
-/// profiler that was off meanwhile skip numbers.
+/// Returns whether the numbers of the steps have no holes. While a profiler is off, numbers pass.
 bool CountOn(const std::vector<StepRow>& rows) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (rows[i].index != rows[i - 1].index + 1) return false;

@@ -16,7 +16,7 @@ std::vector<bool> UsualSteps(const Steps& steps) {
   constexpr std::size_t kFewest = 5, kMaxBurst = 16;
   std::vector<bool> usual;
   std::vector<std::size_t> whole, slow;  // Rows of the list; indices into `whole`.
-  DurationNs spread;                     // Of the others: their largest distance to the median.
+  DurationNs spread;                     // The largest distance of another step to the median.
   for (std::size_t row = 0; row < steps.list.size(); ++row) {
     usual.push_back(steps.list[row].Counts());
     if (!usual[row]) continue;
