@@ -25,8 +25,10 @@ ReplayResult ReplayEdited(const Job& job, const EditedPlan& edited, std::size_t 
   ReplayResult result;
   result.step_ms = job.step_scale().Ms(plan, replayed.step_ns);
   result.settled = replayed.settled;
+  // With one factor, so that their mean is the step.
+  const double factor = job.step_scale().FactorOf(plan, replayed.step_ns);
   for (const double wall : replayed.step_walls_ns)
-    result.step_walls_ms.push_back(job.step_scale().Ms(plan, wall));
+    result.step_walls_ms.push_back((factor * wall + job.step_scale().before_ns()) / 1e6);
 
   result.starts.assign(tasks, ReplayResult::kNotThere);
   result.ends.assign(tasks, ReplayResult::kNotThere);

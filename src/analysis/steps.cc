@@ -195,7 +195,9 @@ struct HostCounts {
 };
 
 /// Returns the counts by row of steps.list.
-std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
+///
+/// @param loop  the thread of the steps' marks; invalid if unknown
+std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names, ThreadId loop,
                                   const IntervalSet& paced, const StepAnalysis& steps) {
   const auto& events = store.host_events;
   std::vector<HostCounts> counts(steps.hosts.size());
@@ -227,8 +229,9 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
       if (start < step->start) continue;
       HostCounts& of_step = counts[static_cast<std::size_t>(step - steps.hosts.begin())];
       const HostRoles roles = names.Roles(events.name[row]);
-      if (roles.Has(HostRole::kEvaluation)) {
-        const TimeNs end = store.HostEnd(HostEventId(row));
+      // Another thread may evaluate beside the loop.
+      if (roles.Has(HostRole::kEvaluation) && (!loop.valid() || ThreadId(t) == loop)) {
+        const TimeNs end = std::min(store.HostEnd(HostEventId(row)), step->end);
         if (end > evaluation_until) of_step.evaluation += end - std::max(start, evaluation_until);
         evaluation_until = std::max(evaluation_until, end);
       }
@@ -300,7 +303,7 @@ void MeasureLoading(const TraceStore& store, NameFacts& names, ThreadId loop, St
 
 /// Tells the training steps that evaluate, too, if fewer than half do.
 void FindEvaluationsInside(std::span<const HostCounts> counts, StepAnalysis& out) {
-  constexpr std::int64_t kMinPart = 10;
+  constexpr std::int64_t kMinPart = 10;  // One part in.
   std::vector<StepRow*> evaluating;
   std::size_t training = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -689,7 +692,8 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   work.end_before_first = std::max(work.end_before_first, BusyBeforeRecording(store, out));
   const HostEventId mark = found.steps.empty() ? HostEventId() : found.steps.front().mark;
   const ThreadId loop = mark.valid() ? store.host_events.thread[mark.index()] : ThreadId();
-  const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
+  const std::vector<HostCounts> counts =
+      CountHost(store, names, loop, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);
   FindPauses(store, names, work, out);

@@ -94,6 +94,7 @@ void RemoveDispatch(const Job& job, const std::vector<bool>& selected, Edit& edi
         stays += unmarked.time.MeasureWithin({piece.start, piece.end});
       }
     }
+    if (!selected.empty() && all.ns() == 0) continue;  // Nothing recorded is selected.
     double left = 0;
     if (stays.ns() > 0) {
       // Another scenario may already have removed the loader's part.

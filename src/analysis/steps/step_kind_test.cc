@@ -112,7 +112,8 @@ TEST(StepKind, AStepWithoutBackwardAmongOthersIsAnEvaluation) {
 
 /// A loop of 12 marked steps; every `every`-th one evaluates for `evaluation_us`, half of which its
 /// loader takes.
-TraceReport LoopWithEvaluations(int every, std::int64_t evaluation_us) {
+TraceReport LoopWithEvaluations(int every, std::int64_t evaluation_us,
+                                std::int64_t thread = kMain) {
   StoreBuilder b;
   std::int64_t at = 0;
   for (int i = 0; i < 12; ++i) {
@@ -124,7 +125,7 @@ TraceReport LoopWithEvaluations(int every, std::int64_t evaluation_us) {
     b.Launch("aten::mm", kAutograd, at + 410, kGemm, kStream, at + 420, 560);
     if (evaluates) {
       const std::int64_t begin = at + 990, half = evaluation_us / 2;
-      b.Annotation("validation", kMain, begin, evaluation_us);
+      b.Annotation("validation", thread, begin, evaluation_us);
       b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain,
                    begin + 1, half - 1);
       b.Launch("aten::mm", kMain, begin + half, kGemm, kStream, begin + half + 1, half - 2);
@@ -145,6 +146,10 @@ TEST(StepKind, AnEvaluationInsideTrainingStepsIsInNoFigureOfTheSteps) {
   ASSERT_NE(finding, report.findings.end());
   EXPECT_FALSE(finding->share_pct);
   EXPECT_NE(finding->title.find("3 steps evaluated"), std::string::npos) << finding->title;
+}
+
+TEST(StepKind, AnEvaluationOnAnotherThreadIsInNoStep) {
+  EXPECT_TRUE(LoopWithEvaluations(4, 6000, kOtherThread).steps.kinds.empty());
 }
 
 TEST(StepKind, StepsThatHardlyEverOrMostlyEvaluateAreTraining) {
