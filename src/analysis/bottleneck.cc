@@ -23,7 +23,8 @@ namespace {
 // not decide: the verdict is then that of the others.
 //
 // 1. Where idle of unknown cause holds at least kClearPct and no less than any known wait, the
-//    verdict is unknown.
+//    verdict is unknown. But exposed communication of at least kClearPct that also outlasts the
+//    other GPU work is the verdict, at low confidence: kernels alone show no other wait.
 // 2. A cause other than GPU work is the verdict when it holds at least kClearPct and at least
 //    kLeadFactor times the next such cause.
 // 3. GPU work is the verdict when all waiting together, less what recording cost the host, stays
@@ -335,6 +336,14 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
     verdict.evidence = {BusyLine(breakdown),
                         Holds(causes.unknown, breakdown,
                               "the GPU is idle, and what it waits for was not recorded")};
+    if (first.verdict == Verdict::kCommunication && SharePct(first.time, wall) >= kClearPct &&
+        first.time > causes.gpu) {
+      verdict.verdict = first.verdict;
+      verdict.share_pct = SharePct(first.time, wall);
+      verdict.confidence = "low";
+      verdict.evidence.insert(verdict.evidence.begin(),
+                              Holds(first.time, breakdown, first.meaning));
+    }
     return verdict;
   }
   if (SharePct(first.time, wall) >= kClearPct &&

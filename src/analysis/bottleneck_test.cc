@@ -167,6 +167,30 @@ TEST(Bottleneck, DoesNotBlameTheHostForWhatRecordingMayHaveTaken) {
   EXPECT_NE(unsure.evidence.back().find("without the profiler"), std::string::npos);
 }
 
+TEST(Bottleneck, OfKernelsAloneIsCommunicationThatOutlastsCompute) {
+  // No launch was recorded: the cause of idle time is unknown. Six kernels, then idle time.
+  const auto kernels_only = [](std::int64_t compute, std::int64_t exchange) {
+    StoreBuilder b;
+    for (int step = 0; step < 12; ++step) {
+      std::int64_t at = step * 1000;
+      for (int k = 0; k < 3; ++k) {
+        b.Kernel(kGemm, kStream, at, compute);
+        b.Kernel(kAllReduce, kStream, at + compute, exchange);
+        at += compute + exchange;
+      }
+      b.Kernel(kAdd, kStream, at, 10);
+    }
+    return AnalyzeTrace(b).bottleneck;
+  };
+  const Bottleneck verdict = kernels_only(60, 80);
+  EXPECT_EQ(verdict.verdict, Verdict::kCommunication);
+  EXPECT_EQ(verdict.confidence, "low");
+  EXPECT_NEAR(*verdict.share_pct, 24, 2);
+  EXPECT_NE(verdict.evidence.back().find("not recorded"), std::string::npos);
+  EXPECT_EQ(kernels_only(80, 60).verdict, Verdict::kUnknown) << "less than the compute";
+  EXPECT_EQ(kernels_only(10, 40).verdict, Verdict::kUnknown) << "12 % of the step";
+}
+
 TEST(Bottleneck, WithoutStepsIsThatOfTheWholeRecording) {
   StoreBuilder b;
   b.Launch("aten::mm", kMain, 1000, kGemm, kStream, 1010, 90);

@@ -29,6 +29,20 @@ class StepsWithoutMarks(support.ProgramTest):
                 self.assertLess(abs(steps["mean_ms"] / mean_ms - 1), within)
                 self.assertRegex(steps["marker"], r"^(about )?\d+ kernels in the same order$")
 
+    def test_verdicts_of_loops(self):
+        folder = "cases/07-loop-without-marks-not-found/"
+        for name, verdict, finding in (
+            ("loop10.json", "gpu-compute", None),
+            ("nsys_loop.sqlite", "gpu-compute", None),
+            # No launch was recorded: the cause of 57 % idle time is unknown, but kernels tell the exchange.
+            ("rocprofv3_kernels_only.json.gz", "communication", "exposed-communication"),
+        ):
+            with self.subTest(name):
+                report = self.report(support.data_file(folder + name))
+                self.assertEqual(report["bottleneck"]["verdict"], verdict)
+                if finding:
+                    self.assertEqual(report["findings"][0]["id"], finding)
+
     def test_one_forward_pass(self):
         for name in (
             "cases/06-layers-taken-for-steps/one_forward.json.gz",
