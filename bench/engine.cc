@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/knowledge.h"
+#include "analysis/names/knowledge.h"
 #include "graph/build_graph.h"
 #include "ingest/open_trace.h"
 #include "sim/part_replay.h"
-#include "whatif/job.h"
+#include "whatif/job/job.h"
 
 namespace headroom {
 namespace {

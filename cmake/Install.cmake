@@ -1,7 +1,7 @@
 # What `cmake --install` puts where, and the Debian packages of it (docs/install.md). Included last: it asks for targets.
 #
 # All paths are relative to the prefix and none is compiled in: the program finds its payload from where it lies
-# (src/cli/payload.cc), so a prefix may be moved. Three components, each a Debian package: `headroom` (program, what it
+# (src/cli/terminal/payload.cc), so a prefix may be moved. Three components, each a Debian package: `headroom` (program, what it
 # loads into programs, Python module, manual), `headroom-dev` (headers), `headroom-mpi` (the module that needs MPI).
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "errors.h"
-#include "whatif/gradients.h"
+#include "whatif/job/gradients.h"
 
 namespace headroom::python {
 namespace {

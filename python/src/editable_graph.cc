@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "errors.h"
-#include "whatif/scenario.h"
-#include "whatif/selection.h"
+#include "whatif/scenarios/scenario.h"
+#include "whatif/scenarios/selection.h"
 
 namespace headroom::python {
 namespace {

@@ -5,11 +5,11 @@
 #include <thread>
 
 #include "analysis/analyze.h"
+#include "answers/report/json.h"
+#include "answers/whatif/answer.h"
+#include "answers/whatif/render.h"
 #include "errors.h"
 #include "ingest/open_trace.h"
-#include "report/forecast_answer.h"
-#include "report/forecast_report.h"
-#include "report/json_report.h"
 #include "whatif/finding_forecasts.h"
 #include "whatif/forecast_record.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/knowledge.h"
+#include "analysis/names/knowledge.h"
 #include "query/table_module.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"

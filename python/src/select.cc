@@ -10,7 +10,7 @@
 #include "columns.h"
 #include "cost/work_family.h"
 #include "errors.h"
-#include "whatif/selection.h"
+#include "whatif/scenarios/selection.h"
 
 namespace headroom::python {
 namespace {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "analysis/analyze.h"
-#include "analysis/attribution.h"
-#include "analysis/costed_work.h"
-#include "analysis/knowledge.h"
-#include "analysis/name_facts.h"
-#include "analysis/report.h"
-#include "analysis/steps.h"
+#include "analysis/names/attribution.h"
+#include "analysis/names/knowledge.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/steps/steps.h"
+#include "analysis/tables/costed_work.h"
+#include "analysis/values/report.h"
 #include "base/status.h"
 #include "store/trace_store.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/analyzed_trace.h"
-#include "analysis/tables.h"
+#include "analysis/tables/tables.h"
 #include "base/time.h"
 #include "store/trace_store.h"
 

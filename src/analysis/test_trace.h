@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "analysis/analyze.h"
-#include "analysis/attribution.h"
-#include "analysis/knowledge.h"
+#include "analysis/names/attribution.h"
+#include "analysis/names/knowledge.h"
 #include "base/interval_set.h"
 #include "store/store_builder.h"
 

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "capture/metrics/clock.h"
+#include "capture/metrics/board/clock.h"
 
 namespace headroom {
 namespace {

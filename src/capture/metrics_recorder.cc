@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "capture/metrics/clock.h"
-#include "capture/metrics/ticker.h"
+#include "capture/metrics/board/clock.h"
+#include "capture/metrics/board/ticker.h"
 #include "capture/trace_encoder.h"
 
 namespace headroom {

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "base/read_file.h"
-#include "capture/metrics/clock.h"
-#include "capture/metrics/process_files.h"
+#include "capture/metrics/board/clock.h"
+#include "capture/metrics/host/process_files.h"
 #include "headroom/detail/clock.h"
 
 namespace headroom {

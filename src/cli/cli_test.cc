@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/counter_check.h"
-#include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/ranks.h"
-#include "cli/report_command.h"
-#include "cli/resource_log.h"
+#include "cli/commands/report_command.h"
+#include "cli/inputs/ranks.h"
+#include "cli/inputs/resource_log.h"
+#include "cli/machine/counter_check.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 
 namespace headroom::cli {
 namespace cli_test {

@@ -5,10 +5,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "cli/metric_lines.h"
-#include "cli/metric_table.h"
-#include "cli/metrics_server.h"
-#include "cli/prometheus_text.h"
+#include "cli/machine/metrics_server.h"
+#include "cli/machine/prometheus_text.h"
+#include "cli/terminal/metric_lines.h"
+#include "cli/terminal/metric_table.h"
 
 namespace headroom::cli {
 namespace metric_output_test {

@@ -1,5 +1,5 @@
-// Reads what `headroom baseline save` wrote (format headroom.baseline/1; report/baseline_json.h
-// writes it), and the names of baselines.
+// Reads what `headroom baseline save` wrote (format headroom.baseline/1;
+// answers/diff/baseline_json.h writes it), and the names of baselines.
 #pragma once
 
 #include <string>

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/format.h"
 #include "base/text.h"
+#include "render/number_format.h"
 
 namespace headroom {
 namespace {

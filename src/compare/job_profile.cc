@@ -10,13 +10,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/attribution.h"
-#include "analysis/breakdown.h"
-#include "analysis/format.h"
-#include "analysis/remedies.h"
+#include "analysis/loop/breakdown.h"
+#include "analysis/names/attribution.h"
+#include "analysis/verdict/remedies.h"
 #include "base/interval_set.h"
 #include "base/statistics.h"
 #include "compare/comparability.h"
+#include "render/number_format.h"
 
 namespace headroom {
 namespace {

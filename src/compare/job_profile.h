@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "analysis/analyzed_trace.h"
-#include "analysis/name_facts.h"
-#include "analysis/report.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/values/report.h"
 #include "base/status.h"
 #include "compare/estimate.h"
 #include "store/trace_store.h"

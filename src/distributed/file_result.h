@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report.h"
 #include "analysis/row_calls.h"
+#include "analysis/values/report.h"
 #include "base/status.h"
-#include "cluster/rank_timeline.h"
+#include "ranks/rank_timeline.h"
 
 namespace headroom {
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "distributed/team.h"
-#include "whatif/job.h"
+#include "whatif/job/job.h"
 #include "whatif/sweep.h"
 
 namespace headroom {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/name_facts.h"
-#include "analysis/steps.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/steps/steps.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "store/trace_store.h"

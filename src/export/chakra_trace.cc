@@ -16,9 +16,9 @@
 #include "base/ascii.h"
 #include "base/chakra_fields.h"
 #include "base/protobuf_writer.h"
-#include "cluster/collective_rows.h"
-#include "report/escape.h"
-#include "report/json_writer.h"
+#include "ranks/collective_rows.h"
+#include "render/escape.h"
+#include "render/json_writer.h"
 #include "store/carried_damage.h"
 #include "store/enum_words.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "analysis/analyzed_trace.h"
-#include "analysis/name_facts.h"
+#include "analysis/names/name_facts.h"
 #include "export/chakra_nodes.h"
 #include "store/trace_store.h"
 

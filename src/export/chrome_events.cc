@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "report/escape.h"
-#include "report/json_writer.h"
+#include "render/escape.h"
+#include "render/json_writer.h"
 #include "store/carried_damage.h"
 
 namespace headroom {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/escape.h"
+#include "render/escape.h"
 
 namespace headroom {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/escape.h"
-#include "report/json_writer.h"
+#include "render/escape.h"
+#include "render/json_writer.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "analysis/report.h"
+#include "analysis/values/report.h"
 
 namespace headroom {
 

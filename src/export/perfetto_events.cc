@@ -18,9 +18,9 @@
 #include "base/perfetto_fields.h"
 #include "base/protobuf_writer.h"
 #include "export/chrome_events.h"
-#include "ingest/category.h"
-#include "ingest/json_escapes.h"
-#include "report/escape.h"
+#include "ingest/input/json_escapes.h"
+#include "ingest/names/category.h"
+#include "render/escape.h"
 #include "store/args_text.h"
 #include "store/carried_damage.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "ingest/memory_source.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/perfetto/perfetto_reader.h"
 #include "store/store_builder.h"
 

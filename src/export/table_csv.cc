@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "report/escape.h"
+#include "render/escape.h"
 #include "store/enum_words.h"
 
 namespace headroom {

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/health.h"
-#include "analysis/remedies.h"
-#include "analysis/syncs.h"
+#include "analysis/gpu/syncs.h"
+#include "analysis/verdict/health.h"
+#include "analysis/verdict/remedies.h"
 #include "base/statistics.h"
 #include "graph/host_chain.h"
 #include "graph/host_waits.h"

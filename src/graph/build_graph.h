@@ -1,8 +1,8 @@
 // From a trace to its graph.
 #pragma once
 
-#include "analysis/name_facts.h"
-#include "analysis/steps.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/steps/steps.h"
 #include "base/status.h"
 #include "graph/graph.h"
 #include "store/trace_store.h"

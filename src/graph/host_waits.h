@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "analysis/name_facts.h"
+#include "analysis/names/name_facts.h"
 #include "graph/graph.h"
 #include "store/trace_store.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/status.h"
-#include "ingest/byte_source.h"
-#include "ingest/database.h"
+#include "ingest/input/byte_source.h"
+#include "ingest/input/database.h"
 #include "store/trace_store.h"
 
 namespace headroom::sqlite {

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 
 namespace headroom {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/knowledge.h"
+#include "analysis/names/knowledge.h"
 #include "predict/test_devices.h"
 
 namespace headroom {

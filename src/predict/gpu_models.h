@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/knowledge.h"
+#include "analysis/names/knowledge.h"
 #include "base/named_text.h"
 #include "base/status.h"
 #include "predict/device_rates.h"

@@ -9,8 +9,8 @@
 
 #include "cost/device_spec.h"
 #include "predict/memory_timeline.h"
-#include "whatif/job.h"
-#include "whatif/step_memory.h"
+#include "whatif/job/job.h"
+#include "whatif/memory/step_memory.h"
 
 namespace headroom {
 

@@ -9,12 +9,12 @@
 #include <set>
 #include <utility>
 
-#include "analysis/format.h"
-#include "analysis/operator_costs.h"
+#include "analysis/names/operator_costs.h"
 #include "base/units.h"
-#include "whatif/batch_size.h"
-#include "whatif/inserted_kernels.h"
-#include "whatif/operators.h"
+#include "render/number_format.h"
+#include "whatif/job/inserted_kernels.h"
+#include "whatif/job/operators.h"
+#include "whatif/scenarios/batch_size.h"
 
 namespace headroom {
 namespace {

@@ -16,8 +16,8 @@
 #include "predict/wave_scaling.h"
 #include "sim/edit.h"
 #include "sim/schedule.h"
-#include "whatif/job.h"
-#include "whatif/scenario.h"
+#include "whatif/job/job.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 

@@ -14,10 +14,10 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/format.h"
 #include "predict/bounded_json.h"
 #include "predict/csv_table.h"
 #include "predict/vector_time.h"
+#include "render/number_format.h"
 
 namespace headroom {
 namespace {

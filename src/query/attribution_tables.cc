@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "analysis/analyze.h"
-#include "analysis/attribution.h"
-#include "analysis/knowledge.h"
-#include "analysis/name_facts.h"
-#include "analysis/operator_costs.h"
-#include "analysis/steps.h"
+#include "analysis/names/attribution.h"
+#include "analysis/names/knowledge.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/names/operator_costs.h"
+#include "analysis/steps/steps.h"
 #include "base/large_vector.h"
 #include "cost/work_family.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ascii.h"
-#include "ingest/json_escapes.h"
+#include "ingest/input/json_escapes.h"
 #include "store/args_text.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 #include "redact/decoded_text.h"
 #include "redact/mangled_name.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
-#include "ingest/json_escapes.h"
+#include "ingest/input/json_escapes.h"
 #include "redact/argument_texts.h"
 #include "redact/host_text.h"
 #include "redact/key_text.h"

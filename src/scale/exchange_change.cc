@@ -7,7 +7,7 @@
 
 #include "scale/recorded_collectives.h"
 #include "scale/server_exchange.h"
-#include "whatif/catalogue.h"
+#include "whatif/scenarios/catalogue.h"
 
 namespace headroom {
 namespace {

@@ -9,8 +9,8 @@
 #include "scale/recorded_collectives.h"
 #include "scale/sharded_exchange.h"
 #include "scale/tensor_parallel.h"
-#include "whatif/network.h"
-#include "whatif/scenario.h"
+#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/gradient_exchange.h"
+#include "network/gradient_exchange.h"
 #include "predict/step_estimate.h"
 #include "predict/test_devices.h"
 

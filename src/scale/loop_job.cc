@@ -9,17 +9,17 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/feeders.h"
-#include "analysis/health.h"
-#include "analysis/name_facts.h"
-#include "analysis/steps.h"
+#include "analysis/names/feeders.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/steps/steps.h"
+#include "analysis/verdict/health.h"
 #include "base/interval_set.h"
-#include "cluster/collectives.h"
-#include "cluster/gradient_exchange.h"
+#include "network/collectives.h"
+#include "network/gradient_exchange.h"
 #include "scale/step_deviation.h"
 #include "sim/edit.h"
 #include "store/args_text.h"
-#include "whatif/network.h"
+#include "whatif/scenarios/network.h"
 
 namespace headroom {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analysis/analyze.h"
-#include "analysis/knowledge.h"
+#include "analysis/names/knowledge.h"
 #include "base/status.h"
 #include "scale/scaling_curve.h"
 #include "scale/work_chain.h"

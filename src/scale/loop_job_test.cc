@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/test_trace.h"
-#include "cluster/gradient_exchange.h"
+#include "network/gradient_exchange.h"
 
 namespace headroom {
 namespace loop_job_test {

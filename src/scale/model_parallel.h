@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "cluster/topology.h"
+#include "network/topology.h"
 
 namespace headroom {
 

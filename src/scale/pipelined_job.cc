@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "analysis/format.h"
-#include "cluster/collectives.h"
-#include "whatif/network.h"
+#include "network/collectives.h"
+#include "render/number_format.h"
+#include "whatif/scenarios/network.h"
 
 namespace headroom {
 

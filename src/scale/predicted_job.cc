@@ -4,8 +4,8 @@
 #include <cassert>
 
 #include "scale/step_deviation.h"
-#include "whatif/batch_curve.h"
-#include "whatif/network.h"
+#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/network.h"
 
 namespace headroom {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "cluster/collectives.h"
-#include "whatif/network.h"
+#include "network/collectives.h"
+#include "whatif/scenarios/network.h"
 
 namespace headroom {
 

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "cluster/collective_rows.h"
-#include "cluster/collectives.h"
-#include "cluster/gradient_exchange.h"
-#include "cluster/network_fit.h"
-#include "cluster/rank_timeline.h"
-#include "whatif/network.h"
-#include "whatif/selection.h"
+#include "network/collectives.h"
+#include "network/gradient_exchange.h"
+#include "network/network_fit.h"
+#include "ranks/collective_rows.h"
+#include "ranks/rank_timeline.h"
+#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/selection.h"
 
 namespace headroom {
 namespace {

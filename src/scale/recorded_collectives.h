@@ -6,11 +6,11 @@
 #include <span>
 
 #include "base/status.h"
-#include "cluster/collective_skew.h"
-#include "cluster/overlap_slowdown.h"
-#include "cluster/topology.h"
-#include "whatif/job.h"
-#include "whatif/scenario.h"
+#include "network/overlap_slowdown.h"
+#include "network/topology.h"
+#include "ranks/collective_skew.h"
+#include "whatif/job/job.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "cluster/stragglers.h"
+#include "ranks/stragglers.h"
 
 namespace headroom {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/wanted.h"
-#include "cluster/topology.h"
+#include "network/topology.h"
 #include "scale/model_parallel.h"
 #include "whatif/forecast.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/stragglers.h"
+#include "ranks/stragglers.h"
 
 namespace headroom {
 namespace scaling_curve_test {

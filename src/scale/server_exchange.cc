@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "cluster/gradient_exchange.h"
+#include "network/gradient_exchange.h"
 
 namespace headroom {
 namespace {

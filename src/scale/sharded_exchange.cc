@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/format.h"
-#include "cluster/collectives.h"
-#include "cluster/gradient_exchange.h"
-#include "whatif/blocks.h"
-#include "whatif/inserted_kernels.h"
-#include "whatif/optimizer_steps.h"
+#include "network/collectives.h"
+#include "network/gradient_exchange.h"
+#include "render/number_format.h"
+#include "whatif/job/blocks.h"
+#include "whatif/job/inserted_kernels.h"
+#include "whatif/job/optimizer_steps.h"
 
 namespace headroom {
 namespace {

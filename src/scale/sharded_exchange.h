@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "sim/edit.h"
-#include "whatif/network.h"
-#include "whatif/scenario.h"
+#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/report.h"
+#include "analysis/values/report.h"
 
 namespace headroom {
 

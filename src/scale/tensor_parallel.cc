@@ -6,13 +6,13 @@
 #include <cmath>
 #include <string_view>
 
-#include "analysis/remedies.h"
-#include "cluster/collectives.h"
-#include "whatif/batch_size.h"
-#include "whatif/gradients.h"
-#include "whatif/inserted_kernels.h"
-#include "whatif/network.h"
-#include "whatif/selection.h"
+#include "analysis/verdict/remedies.h"
+#include "network/collectives.h"
+#include "whatif/job/gradients.h"
+#include "whatif/job/inserted_kernels.h"
+#include "whatif/scenarios/batch_size.h"
+#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/selection.h"
 
 namespace headroom {
 namespace {

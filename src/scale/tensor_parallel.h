@@ -9,8 +9,8 @@
 #include "scale/stage_partition.h"
 #include "scale/traced_layers.h"
 #include "sim/edit.h"
-#include "whatif/optimizer_steps.h"
-#include "whatif/scenario.h"
+#include "whatif/job/optimizer_steps.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string_view>
 
-#include "analysis/operator_costs.h"
-#include "analysis/remedies.h"
+#include "analysis/names/operator_costs.h"
+#include "analysis/verdict/remedies.h"
 #include "cost/operator_cost.h"
 #include "scale/transformer_layers.h"
-#include "whatif/operators.h"
-#include "whatif/why_not_found.h"
+#include "whatif/job/operators.h"
+#include "whatif/scenarios/why_not_found.h"
 
 namespace headroom {
 namespace {

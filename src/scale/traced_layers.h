@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "sim/edit.h"
-#include "whatif/job.h"
+#include "whatif/job/job.h"
 
 namespace headroom {
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/units.h"
-#include "cluster/collectives.h"
-#include "cluster/gradient_exchange.h"
+#include "network/collectives.h"
+#include "network/gradient_exchange.h"
 #include "sim/edit.h"
-#include "whatif/network.h"
+#include "whatif/scenarios/network.h"
 
 namespace headroom {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cluster/gradients.h"
-#include "cluster/topology.h"
 #include "graph/graph.h"
+#include "network/gradients.h"
+#include "network/topology.h"
 #include "scale/model_parallel.h"
 #include "scale/scaling_curve.h"
 #include "sim/schedule.h"
@@ -48,7 +48,7 @@ class WorkChain {
   struct Times {
     double step_ms = 0, transfers_ms = 0;
   };
-  /// With bucketed all-reduces (cluster/gradient_exchange.h) over the network between replicas.
+  /// With bucketed all-reduces (network/gradient_exchange.h) over the network between replicas.
   /// One GPU: nothing is sent.
   Times Replay(const Topology& topology, const Placement& placement, double bucket_bytes,
                ChainFactors factors = {});

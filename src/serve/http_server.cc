@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/escape.h"
-#include "report/json_writer.h"
+#include "render/escape.h"
+#include "render/json_writer.h"
 #include "serve/access.h"
 #include "serve/answer_cache.h"
 #include "serve/bounded_server.h"

@@ -1,6 +1,6 @@
 #include "serve/join_capture_files.h"
 
-#include "analysis/graphs/capture_join.h"
+#include "analysis/capture_join.h"
 #include "ingest/capture_files.h"
 
 namespace headroom {

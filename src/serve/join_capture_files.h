@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/knowledge.h"
+#include "analysis/names/knowledge.h"
 #include "base/status.h"
 #include "ingest/open_trace.h"
 #include "store/trace_store.h"

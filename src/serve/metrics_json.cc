@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/metric_curves.h"
-#include "report/json_writer.h"
-#include "timeline/track_names.h"
+#include "analysis/loop/metric_curves.h"
+#include "render/json_writer.h"
+#include "serve/timeline/track_names.h"
 
 namespace headroom {
 namespace {

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "report/base64.h"
+#include "answers/report/base64.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
-#include "whatif/scenario.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 namespace {

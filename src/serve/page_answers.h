@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "answers/report/html.h"
 #include "base/status.h"
-#include "report/html_report.h"
 #include "serve/trace_session.h"
 
 namespace headroom {

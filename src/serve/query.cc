@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "report/escape.h"
+#include "render/escape.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "report/json_writer.h"
+#include "render/json_writer.h"
 
 namespace headroom {
 

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <utility>
 
-#include "report/escape.h"
-#include "report/json_writer.h"
+#include "render/escape.h"
+#include "render/json_writer.h"
 
 namespace headroom {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/escape.h"
-#include "report/json_writer.h"
-#include "report/short_name.h"
+#include "render/escape.h"
+#include "render/json_writer.h"
+#include "render/short_name.h"
 
 namespace headroom {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "timeline/tile.h"
+#include "serve/timeline/tile.h"
 
 namespace headroom {
 

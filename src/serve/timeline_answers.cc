@@ -8,15 +8,15 @@
 #include <span>
 #include <utility>
 
-#include "analysis/name_facts.h"
-#include "report/escape.h"
-#include "report/forecast_answer.h"
-#include "report/json_writer.h"
+#include "analysis/names/name_facts.h"
+#include "answers/whatif/answer.h"
+#include "render/escape.h"
+#include "render/json_writer.h"
 #include "serve/tile_bytes.h"
-#include "timeline/range_statistics.h"
-#include "timeline/span_links.h"
-#include "timeline/span_search.h"
-#include "timeline/tile.h"
+#include "serve/timeline/range_statistics.h"
+#include "serve/timeline/span_links.h"
+#include "serve/timeline/span_search.h"
+#include "serve/timeline/tile.h"
 #include "whatif/timeline.h"
 
 namespace headroom {

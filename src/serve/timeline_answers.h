@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/knowledge.h"
-#include "analysis/report.h"
+#include "analysis/names/knowledge.h"
+#include "analysis/values/report.h"
 #include "base/status.h"
+#include "serve/timeline/forecast_tracks.h"
+#include "serve/timeline/trace_tracks.h"
 #include "store/trace_store.h"
-#include "timeline/forecast_tracks.h"
-#include "timeline/trace_tracks.h"
 #include "whatif/forecast.h"
 
 namespace headroom {

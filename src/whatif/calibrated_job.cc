@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/format.h"
-#include "analysis/health.h"
-#include "analysis/lost_records.h"
-#include "analysis/name_facts.h"
-#include "analysis/steps.h"
+#include "analysis/gpu/lost_records.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/steps/steps.h"
+#include "analysis/verdict/health.h"
+#include "render/number_format.h"
 #include "whatif/forecast.h"
-#include "whatif/step_window.h"
+#include "whatif/job/step_window.h"
 
 namespace headroom {
 namespace {

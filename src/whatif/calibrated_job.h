@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/status.h"
-#include "whatif/calibration_choice.h"
-#include "whatif/job.h"
+#include "whatif/calibration/calibration_choice.h"
+#include "whatif/job/job.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 // data-parallel and what builds on it, on a job of two layers.
 #include <gtest/gtest.h>
 
-#include "whatif/gradients.h"
+#include "whatif/job/gradients.h"
 #include "whatif/test_forecast.h"
 #include "whatif/test_layers.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/edit.h"
-#include "whatif/job.h"
+#include "whatif/job/job.h"
 
 namespace headroom {
 

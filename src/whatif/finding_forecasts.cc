@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bottleneck.h"
-#include "whatif/batch_curve.h"
+#include "analysis/verdict/bottleneck.h"
 #include "whatif/forecast.h"
-#include "whatif/selection.h"
-#include "whatif/step_window.h"
+#include "whatif/job/step_window.h"
+#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/selection.h"
 
 namespace headroom {
 namespace {

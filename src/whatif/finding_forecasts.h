@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "analysis/knowledge.h"
-#include "analysis/report.h"
+#include "analysis/names/knowledge.h"
+#include "analysis/values/report.h"
 #include "base/status.h"
 #include "store/trace_store.h"
-#include "whatif/calibration.h"
+#include "whatif/calibration/calibration.h"
 
 namespace headroom {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/remedies.h"
+#include "analysis/verdict/remedies.h"
 #include "whatif/doubts.h"
-#include "whatif/memory_room.h"
+#include "whatif/memory/memory_room.h"
 
 namespace headroom {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report.h"
+#include "analysis/values/report.h"
 #include "base/wanted.h"
 #include "sim/schedule.h"
-#include "whatif/batch_curve.h"
-#include "whatif/memory_deltas.h"
-#include "whatif/scenario.h"
+#include "whatif/memory/memory_deltas.h"
+#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 

@@ -1,7 +1,7 @@
 // Recurrent operators in amp, tf32 and batch-size.
 #include <gtest/gtest.h>
 
-#include "whatif/batch_curve.h"
+#include "whatif/scenarios/batch_curve.h"
 #include "whatif/test_job.h"
 
 namespace headroom {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "whatif/job.h"
+#include "whatif/job/job.h"
 
 namespace headroom {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "analysis/test_trace.h"
-#include "whatif/job.h"
-#include "whatif/scenario.h"
+#include "whatif/job/job.h"
+#include "whatif/scenarios/scenario.h"
 
 namespace headroom {
 

@@ -13,12 +13,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/knowledge.h"
+#include "analysis/names/knowledge.h"
 #include "base/test_sanitizer.h"
 #include "ingest/open_trace.h"
-#include "whatif/calibration.h"
-#include "whatif/job.h"
-#include "whatif/step_memory.h"
+#include "whatif/calibration/calibration.h"
+#include "whatif/job/job.h"
+#include "whatif/memory/step_memory.h"
 
 namespace headroom {
 namespace {

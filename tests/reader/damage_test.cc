@@ -13,8 +13,8 @@
 
 #include "base/test_growth.h"
 #include "base/test_sanitizer.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/kineto/kineto_reader.h"
-#include "ingest/memory_source.h"
 #include "slow_reader.h"
 
 namespace headroom::testing {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/test_sanitizer.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/kineto/kineto_reader.h"
-#include "ingest/memory_source.h"
 #include "slow_reader.h"
 
 namespace headroom::testing {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "ingest/memory_source.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/perfetto/perfetto_reader.h"
 #include "store/trace_store.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/protobuf_reader.h"
 #include "capture/trace_encoder.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 #include "ingest/perfetto/perfetto_reader.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analysis/attribution.h"
+#include "analysis/names/attribution.h"
 #include "analysis/steps/repetition.h"
 
 namespace headroom {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/name_facts.h"
+#include "analysis/names/name_facts.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "store/trace_store.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "analysis/step_search.h"
+#include "analysis/steps/step_search.h"
 #include "base/statistics.h"
 #include "store/slice.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/name_facts.h"
-#include "analysis/steps.h"
+#include "analysis/names/name_facts.h"
+#include "analysis/steps/steps.h"
 #include "base/interval_set.h"
 #include "base/units.h"
 #include "store/trace_store.h"

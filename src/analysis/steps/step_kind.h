@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/report.h"
+#include "analysis/values/report.h"
 
 namespace headroom {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/report.h"
+#include "analysis/values/report.h"
 #include "base/units.h"
 
 namespace headroom {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "analysis/steps.h"
+#include "analysis/steps/steps.h"
 
 namespace headroom {
 namespace step_time_test {

@@ -6,22 +6,22 @@
 #include <string_view>
 #include <utility>
 
-#include "capture/metrics/cgroup.h"
-#include "capture/metrics/cgroup_source.h"
-#include "capture/metrics/clock.h"
-#include "capture/metrics/cpu.h"
-#include "capture/metrics/disk.h"
-#include "capture/metrics/fields.h"
-#include "capture/metrics/gpu_reader.h"
-#include "capture/metrics/infiniband.h"
-#include "capture/metrics/memory.h"
-#include "capture/metrics/network.h"
-#include "capture/metrics/nvml.h"
-#include "capture/metrics/pressure.h"
-#include "capture/metrics/process_scan.h"
-#include "capture/metrics/process_tree.h"
-#include "capture/metrics/rapl.h"
-#include "capture/metrics/rocm_smi.h"
+#include "capture/metrics/board/clock.h"
+#include "capture/metrics/board/fields.h"
+#include "capture/metrics/gpu/gpu_reader.h"
+#include "capture/metrics/gpu/nvml.h"
+#include "capture/metrics/gpu/rocm_smi.h"
+#include "capture/metrics/host/cgroup.h"
+#include "capture/metrics/host/cgroup_source.h"
+#include "capture/metrics/host/cpu.h"
+#include "capture/metrics/host/disk.h"
+#include "capture/metrics/host/infiniband.h"
+#include "capture/metrics/host/memory.h"
+#include "capture/metrics/host/network.h"
+#include "capture/metrics/host/pressure.h"
+#include "capture/metrics/host/process_scan.h"
+#include "capture/metrics/host/process_tree.h"
+#include "capture/metrics/host/rapl.h"
 
 namespace headroom {
 namespace {

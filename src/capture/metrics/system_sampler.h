@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/time.h"
-#include "capture/metrics/gpu_probes.h"
-#include "capture/metrics/metric.h"
-#include "capture/metrics/metric_board.h"
-#include "capture/metrics/metric_source.h"
+#include "capture/metrics/board/metric.h"
+#include "capture/metrics/board/metric_board.h"
+#include "capture/metrics/board/metric_source.h"
+#include "capture/metrics/gpu/gpu_probes.h"
 
 namespace headroom {
 

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "capture/metrics/clock.h"
-#include "capture/metrics/cpu.h"
+#include "capture/metrics/board/clock.h"
+#include "capture/metrics/host/cpu.h"
 
 namespace headroom {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <thread>
 
-#include "capture/metrics/clock.h"
+#include "capture/metrics/board/clock.h"
+#include "capture/metrics/board/test_root.h"
 #include "capture/metrics/descriptions.h"
-#include "capture/metrics/test_root.h"
 
 namespace headroom {
 namespace system_sampler_test {

@@ -7,8 +7,8 @@
 
 #include "ingest/chakra/chakra_reader.h"
 #include "ingest/chakra/node_stream.h"
-#include "ingest/fuzz_checks.h"
-#include "ingest/memory_source.h"
+#include "ingest/input/fuzz_checks.h"
+#include "ingest/input/memory_source.h"
 
 namespace headroom::chakra {
 namespace {

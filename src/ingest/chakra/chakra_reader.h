@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 #include "store/trace_store.h"
 
 namespace headroom::chakra {

@@ -14,7 +14,7 @@
 #include "base/protobuf_writer.h"
 #include "ingest/chakra/node_stream.h"
 #include "ingest/chakra/schedule.h"
-#include "ingest/memory_source.h"
+#include "ingest/input/memory_source.h"
 
 namespace headroom::chakra {
 namespace chakra_reader_test {

@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "ingest/json_members.h"
+#include "ingest/input/json_members.h"
 #include "store/carried_damage.h"
 #include "store/enum_words.h"
 #include "store/trace_formats.h"

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "base/ascii.h"
-#include "ingest/category.h"
-#include "ingest/json_members.h"
-#include "ingest/range_names.h"
+#include "ingest/input/json_members.h"
+#include "ingest/names/category.h"
+#include "ingest/names/range_names.h"
 #include "store/args_text.h"
 
 namespace headroom::chakra {

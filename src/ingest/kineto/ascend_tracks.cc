@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ingest/category.h"
 #include "ingest/kineto/streams.h"
-#include "ingest/range_names.h"
+#include "ingest/names/category.h"
+#include "ingest/names/range_names.h"
 #include "store/args_text.h"
 
 namespace headroom::kineto {

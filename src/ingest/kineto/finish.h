@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/time.h"
+#include "ingest/input/trace_extent.h"
 #include "ingest/kineto/merge.h"
-#include "ingest/trace_extent.h"
 #include "store/trace_store.h"
 
 namespace headroom::kineto {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "ingest/fuzz_checks.h"
+#include "ingest/input/fuzz_checks.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/kineto/kineto_reader.h"
-#include "ingest/memory_source.h"
 
 namespace headroom::kineto {
 namespace {

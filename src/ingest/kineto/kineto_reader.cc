@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "ingest/input/other_formats.h"
 #include "ingest/kineto/ascend_tracks.h"
 #include "ingest/kineto/event_scanner.h"
 #include "ingest/kineto/finish.h"
@@ -25,7 +26,6 @@
 #include "ingest/kineto/row_batch.h"
 #include "ingest/kineto/top_level.h"
 #include "ingest/kineto/xla_tracks.h"
-#include "ingest/other_formats.h"
 #include "store/trace_formats.h"
 
 namespace headroom::kineto {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "ingest/input/memory_source.h"
 #include "ingest/kineto/half_spans.h"
-#include "ingest/memory_source.h"
 #include "store/trace_formats.h"
 
 namespace headroom::kineto {

@@ -16,10 +16,10 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
-#include "ingest/category.h"
 #include "ingest/kineto/streams.h"
-#include "ingest/range_names.h"
-#include "ingest/rocm_kernels.h"
+#include "ingest/names/category.h"
+#include "ingest/names/range_names.h"
+#include "ingest/names/rocm_kernels.h"
 #include "store/args_text.h"
 #include "store/trace_formats.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "ingest/json_escapes.h"
-#include "ingest/range_names.h"
+#include "ingest/input/json_escapes.h"
+#include "ingest/names/range_names.h"
 #include "store/args_text.h"
 #include "store/trace_formats.h"
 

@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "base/ascii.h"
-#include "ingest/json_escapes.h"
-#include "ingest/json_members.h"
-#include "ingest/range_names.h"
-#include "ingest/rocm_kernels.h"
+#include "ingest/input/json_escapes.h"
+#include "ingest/input/json_members.h"
+#include "ingest/names/range_names.h"
+#include "ingest/names/rocm_kernels.h"
 #include "store/args_text.h"
 
 namespace headroom::kineto {

@@ -12,8 +12,8 @@
 #include "base/ids.h"
 #include "base/string_pool.h"
 #include "base/time.h"
-#include "ingest/category.h"
 #include "ingest/kineto/event_scanner.h"
+#include "ingest/names/category.h"
 #include "store/import_log.h"
 #include "store/tables.h"
 

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "ingest/category.h"
 #include "ingest/kineto/streams.h"
-#include "ingest/rocm_kernels.h"
-#include "ingest/xla_names.h"
-#include "ingest/xla_operators.h"
+#include "ingest/names/category.h"
+#include "ingest/names/rocm_kernels.h"
+#include "ingest/names/xla_names.h"
+#include "ingest/names/xla_operators.h"
 #include "store/args_text.h"
 
 namespace headroom::kineto {

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "ingest/fuzz_checks.h"
+#include "ingest/input/fuzz_checks.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/memory_snapshot/pickle_parser.h"
 #include "ingest/memory_snapshot/snapshot_reader.h"
-#include "ingest/memory_source.h"
 
 namespace headroom::memory_snapshot {
 namespace {

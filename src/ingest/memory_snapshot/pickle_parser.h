@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 #include "ingest/memory_snapshot/pickle_values.h"
 
 namespace headroom::memory_snapshot {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "ingest/memory_source.h"
+#include "ingest/input/memory_source.h"
 
 namespace headroom::memory_snapshot {
 namespace pickle_parser_test {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "ingest/fuzz_checks.h"
+#include "ingest/input/fuzz_checks.h"
 #include "ingest/nsight/nsight_reader.h"
 
 namespace headroom::nsight {

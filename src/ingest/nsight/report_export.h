@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "base/unfinished_files.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 
 namespace headroom::nsight {
 

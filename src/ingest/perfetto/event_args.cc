@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/perfetto_fields.h"
-#include "ingest/json_escapes.h"
+#include "ingest/input/json_escapes.h"
 
 namespace headroom::perfetto {
 namespace {

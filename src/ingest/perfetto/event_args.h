@@ -13,8 +13,8 @@
 #include "base/ids.h"
 #include "base/protobuf_reader.h"
 #include "base/string_pool.h"
+#include "ingest/input/reference_budget.h"
 #include "ingest/perfetto/intern_table.h"
-#include "ingest/reference_budget.h"
 #include "store/tables.h"
 
 namespace headroom::perfetto {

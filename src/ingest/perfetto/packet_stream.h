@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 #include "store/import_log.h"
 
 namespace headroom::perfetto {

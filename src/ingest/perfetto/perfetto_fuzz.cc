@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "ingest/fuzz_checks.h"
-#include "ingest/memory_source.h"
+#include "ingest/input/fuzz_checks.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
 

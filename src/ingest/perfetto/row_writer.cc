@@ -13,7 +13,7 @@
 #include "base/ascii.h"
 #include "base/perfetto_fields.h"
 #include "base/protobuf_reader.h"
-#include "ingest/rocm_kernels.h"
+#include "ingest/names/rocm_kernels.h"
 #include "store/carried_damage.h"
 #include "store/trace_formats.h"
 

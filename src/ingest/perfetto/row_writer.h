@@ -9,11 +9,11 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "ingest/category.h"
+#include "ingest/names/category.h"
+#include "ingest/names/range_names.h"
 #include "ingest/perfetto/event_args.h"
 #include "ingest/perfetto/intern_table.h"
 #include "ingest/perfetto/tracks.h"
-#include "ingest/range_names.h"
 #include "store/trace_store.h"
 
 namespace headroom::perfetto {

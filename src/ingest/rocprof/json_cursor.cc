@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "base/ascii.h"
-#include "ingest/json_escapes.h"
+#include "ingest/input/json_escapes.h"
 
 namespace headroom::rocprof {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 
 namespace headroom::rocprof {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "ingest/fuzz_checks.h"
+#include "ingest/input/fuzz_checks.h"
 #include "ingest/rocprof/rocpd_reader.h"
 
 namespace headroom::rocprof {

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ingest/database_rows.h"
-#include "ingest/database_texts.h"
+#include "ingest/input/database_rows.h"
+#include "ingest/input/database_texts.h"
+#include "ingest/input/trace_extent.h"
 #include "ingest/rocprof/json_cursor.h"
 #include "ingest/rocprof/record.h"
 #include "ingest/rocprof/row_writer.h"
-#include "ingest/trace_extent.h"
 #include "store/trace_formats.h"
 
 namespace headroom::rocprof {

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "ingest/database.h"
+#include "ingest/input/database.h"
 #include "store/trace_store.h"
 
 namespace headroom::rocprof {

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "ingest/input/trace_extent.h"
 #include "ingest/rocprof/json_cursor.h"
 #include "ingest/rocprof/json_window.h"
 #include "ingest/rocprof/record.h"
 #include "ingest/rocprof/row_writer.h"
-#include "ingest/trace_extent.h"
 #include "store/trace_formats.h"
 
 namespace headroom::rocprof {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "ingest/fuzz_checks.h"
-#include "ingest/memory_source.h"
+#include "ingest/input/fuzz_checks.h"
+#include "ingest/input/memory_source.h"
 
 namespace headroom::rocprof {
 namespace rocprof_reader_test {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ingest/category.h"
-#include "ingest/rocm_kernels.h"
+#include "ingest/names/category.h"
+#include "ingest/names/rocm_kernels.h"
 
 namespace headroom::rocprof {
 namespace {

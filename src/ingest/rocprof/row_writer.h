@@ -15,10 +15,10 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "ingest/range_names.h"
-#include "ingest/reference_budget.h"
+#include "ingest/input/reference_budget.h"
+#include "ingest/input/trace_extent.h"
+#include "ingest/names/range_names.h"
 #include "ingest/rocprof/record.h"
-#include "ingest/trace_extent.h"
 #include "store/trace_store.h"
 
 namespace headroom::rocprof {

@@ -1,6 +1,6 @@
 #include "ingest/xplane/argument_texts.h"
 
-#include "ingest/json_escapes.h"
+#include "ingest/input/json_escapes.h"
 
 namespace headroom::xplane {
 

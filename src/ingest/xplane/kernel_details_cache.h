@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ingest/xla_names.h"
+#include "ingest/names/xla_names.h"
 
 namespace headroom::xplane {
 

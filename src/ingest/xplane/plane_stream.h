@@ -9,7 +9,7 @@
 
 #include "base/page_buffer.h"
 #include "base/status.h"
-#include "ingest/byte_source.h"
+#include "ingest/input/byte_source.h"
 #include "store/import_log.h"
 
 namespace headroom::xplane {

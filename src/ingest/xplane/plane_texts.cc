@@ -1,8 +1,8 @@
 #include "ingest/xplane/plane_texts.h"
 
 #include "base/protobuf_reader.h"
-#include "ingest/rocm_kernels.h"
-#include "ingest/xla_names.h"
+#include "ingest/names/rocm_kernels.h"
+#include "ingest/names/xla_names.h"
 #include "ingest/xplane/xplane_fields.h"
 
 namespace headroom::xplane {

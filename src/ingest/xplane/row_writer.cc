@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "base/protobuf_reader.h"
-#include "ingest/category.h"
-#include "ingest/trace_extent.h"
+#include "ingest/input/trace_extent.h"
+#include "ingest/names/category.h"
 #include "ingest/xplane/xplane_fields.h"
 
 namespace headroom::xplane {

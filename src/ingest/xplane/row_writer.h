@@ -11,9 +11,9 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "ingest/reference_budget.h"
-#include "ingest/xla_names.h"
-#include "ingest/xla_operators.h"
+#include "ingest/input/reference_budget.h"
+#include "ingest/names/xla_names.h"
+#include "ingest/names/xla_operators.h"
 #include "ingest/xplane/argument_texts.h"
 #include "ingest/xplane/kernel_details_cache.h"
 #include "ingest/xplane/plane_stream.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "ingest/json_escapes.h"
+#include "ingest/input/json_escapes.h"
 #include "store/tables.h"
 
 namespace headroom::xplane {

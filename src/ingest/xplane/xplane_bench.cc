@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/protobuf_writer.h"
-#include "ingest/memory_source.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/xplane/xplane_fields.h"
 #include "ingest/xplane/xplane_reader.h"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "ingest/fuzz_checks.h"
-#include "ingest/memory_source.h"
+#include "ingest/input/fuzz_checks.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/xplane_reader.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/protobuf_writer.h"
-#include "ingest/memory_source.h"
+#include "ingest/input/memory_source.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/xplane_fields.h"
 

@@ -1,4 +1,4 @@
-// Colours of what is drawn, by the style of a span (timeline/span_table.h).
+// Colours of what is drawn, by the style of a span (serve/timeline/span_table.h).
 
 /** As canvases keep pixels: red in the lowest byte. */
 const pack = (red: number, green: number, blue: number): number =>

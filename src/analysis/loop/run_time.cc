@@ -1,0 +1,298 @@
+#include "analysis/loop/run_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/steps/pauses.h"
+#include "analysis/steps/step_time.h"
+#include "base/statistics.h"
+
+namespace headroom {
+namespace {
+
+/// Host work that a role of its events names.
+struct NamedWork {
+  HostRole role;
+  std::string_view row;
+  bool beside_gpu;  ///< It counts while the GPU works, too.
+};
+constexpr NamedWork kNamedWork[] = {
+    {HostRole::kAutotuning, "autotuning", true},
+    {HostRole::kEvaluation, "evaluation", true},
+    {HostRole::kCompilation, "compilation", false},
+    {HostRole::kGarbageCollection, "garbage collection", false},
+    {HostRole::kCheckpoint, "checkpoints", false},
+    {HostRole::kMemoryCall, "memory calls", false},
+    {HostRole::kEpochEdge, "epoch edges", false},
+};
+
+std::string_view RowOfKind(StepKind kind) {
+  switch (kind) {
+    case StepKind::kEvaluation:
+      return "evaluation";
+    case StepKind::kPrefill:
+      return "prefill steps";
+    case StepKind::kDecode:
+      return "decode steps";
+    case StepKind::kMixed:
+      return "mixed steps";
+    case StepKind::kTraining:
+    case StepKind::kTrainingAndEvaluation:
+    case StepKind::kUnknown:
+      break;
+  }
+  return "steps";
+}
+
+class Recording {
+ public:
+  Recording(const TraceStore& store, NameFacts& names, const StepAnalysis& steps)
+      : store_(store),
+        names_(names),
+        steps_(steps),
+        marks_(store.steps.event.values().begin(), store.steps.event.values().end()),
+        whole_(WholeRecording()) {
+    std::sort(marks_.begin(), marks_.end());
+    left_ = IntervalSet::UnionOf({whole_});
+    idle_ = store.gpu_tasks.rows() == 0 ? left_ : Subtract(left_, steps.busy);
+  }
+
+  Interval whole() const { return whole_; }
+  const IntervalSet& idle() const { return idle_; }
+  const IntervalSet& left() const { return left_; }
+
+  /// Gives what is left of this time to a row.
+  DurationNs Take(const IntervalSet& time, std::string_view name, std::int64_t count = 0,
+                  std::string example = {}) {
+    const DurationNs taken = Intersect(left_, time).Measure();
+    left_ = Subtract(left_, time);
+    Add(name, taken, count, std::move(example));
+    return taken;
+  }
+  void Add(std::string_view name, DurationNs time, std::int64_t count, std::string example) {
+    if (time.ns() == 0) return;
+    const auto same = std::find_if(rows_.begin(), rows_.end(),
+                                   [&](const RunRow& row) { return row.name == name; });
+    RunRow& row = same == rows_.end() ? rows_.emplace_back() : *same;
+    row.name = name;
+    row.time += time;
+    row.count += count;
+    if (row.example.empty()) row.example = std::move(example);
+  }
+
+  /// Gives the time of pauses in which the process has no event to a row.
+  void TakeUnrecorded(const IntervalSet& pauses) {
+    const auto& events = store_.host_events;
+    std::vector<Interval> recorded(steps_.busy.intervals());
+    for (std::size_t row = 0; row < events.rows() && !pauses.empty(); ++row) {
+      if (IsOfProcess(row))
+        recorded.push_back({events.start[row], store_.HostEnd(HostEventId(row))});
+    }
+    const IntervalSet events_of_process = IntervalSet::UnionOf(std::move(recorded));
+    constexpr std::int64_t kHardlyAny = 20;  // One part in.
+    std::vector<Interval> silent;
+    for (const Interval& pause : pauses.intervals()) {
+      if (events_of_process.MeasureWithin(pause).ns() <= pause.length().ns() / kHardlyAny)
+        silent.push_back(pause);
+    }
+    const IntervalSet nothing =
+        Subtract(IntervalSet::UnionOf(std::move(silent)), events_of_process);
+    Take(nothing, "not recorded", static_cast<std::int64_t>(nothing.size()));
+  }
+
+  /// Gives the time of the events of a role to their row.
+  void TakeNamed(const NamedWork& work) {
+    const auto& events = store_.host_events;
+    std::vector<Interval> found;
+    std::int64_t count = 0;
+    HostEventId longest;
+    TimeNs until(INT64_MIN);
+    ThreadId thread;
+    for (std::size_t row = 0; row < events.rows(); ++row) {
+      const HostEventKind kind = events.kind[row];
+      if (kind == HostEventKind::kGpuAnnotation || !IsOfProcess(row) ||
+          !names_.Roles(events.name[row]).Has(work.role))
+        continue;
+      if (events.thread[row] != thread) until = TimeNs(INT64_MIN);
+      thread = events.thread[row];
+      const TimeNs end = store_.HostEnd(HostEventId(row));
+      if (end <= until) continue;  // Inside of another.
+      until = end;
+      found.push_back({events.start[row], end});
+      ++count;
+      if (!longest.valid() || events.duration[row] > events.duration[longest.index()])
+        longest = HostEventId(row);
+    }
+    if (count == 0) return;
+    const IntervalSet time = IntervalSet::UnionOf(std::move(found));
+    Take(work.beside_gpu ? time : Intersect(time, idle_), work.row, count,
+         std::string(store_.Text(events.name[longest.index()])));
+  }
+
+  /// Returns the name of the longest event in the interval, or an empty text.
+  std::string LongestIn(Interval gap) const {
+    const auto& events = store_.host_events;
+    HostEventId longest;
+    for (std::size_t row = 0; row < events.rows(); ++row) {
+      const HostEventId event(row);
+      if (events.kind[row] == HostEventKind::kGpuAnnotation || !IsOfProcess(row) ||
+          events.start[row] < gap.start || store_.HostEnd(event) > gap.end ||
+          std::binary_search(marks_.begin(), marks_.end(), event) ||
+          names_.Roles(events.name[row]).Has(HostRole::kIteration))
+        continue;
+      if (!longest.valid() || events.duration[row] > events.duration[longest.index()])
+        longest = event;
+    }
+    // One that takes next to nothing of the gap does not show what it is.
+    constexpr std::int64_t kNextToNothing = 20;  // One part in.
+    if (!longest.valid() ||
+        events.duration[longest.index()].ns() < gap.length().ns() / kNextToNothing)
+      return "";
+    return std::string(store_.Text(events.name[longest.index()]));
+  }
+
+  /// @param first  the row that comes first
+  RunTime Finish(std::string_view first) && {
+    RunTime run;
+    run.wall = whole_.length();
+    std::stable_sort(rows_.begin(), rows_.end(), [&](const RunRow& a, const RunRow& b) {
+      return std::pair(a.name != first, b.time) < std::pair(b.name != first, a.time);
+    });
+    for (RunRow& row : rows_) row.share_pct = SharePct(row.time, run.wall);
+    run.rows = std::move(rows_);
+    return run;
+  }
+
+ private:
+  bool IsOfProcess(std::size_t row) const {
+    return !steps_.process.valid() ||
+           store_.threads.process[store_.host_events.thread[row].index()] == steps_.process;
+  }
+
+  Interval WholeRecording() const {
+    Interval whole = {TimeNs(INT64_MAX), TimeNs(INT64_MIN)};
+    const auto& events = store_.host_events;
+    for (std::size_t row = 0; row < events.rows(); ++row) {
+      const HostEventKind kind = events.kind[row];
+      // Others may lie anywhere: a profiler's own, and what nobody understood.
+      if (!IsOfProcess(row) || kind == HostEventKind::kOther || kind == HostEventKind::kOverhead ||
+          kind == HostEventKind::kGpuAnnotation)
+        continue;
+      whole.start = std::min(whole.start, events.start[row]);
+      whole.end = std::max(whole.end, store_.HostEnd(HostEventId(row)));
+    }
+    for (const Interval& span : steps_.spans) {
+      whole.start = std::min(whole.start, span.start);
+      whole.end = std::max(whole.end, span.end);
+    }
+    for (const Interval& busy : steps_.busy.intervals()) {
+      whole.start = std::min(whole.start, busy.start);
+      whole.end = std::max(whole.end, busy.end);
+    }
+    return whole;
+  }
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const StepAnalysis& steps_;
+  std::vector<HostEventId> marks_;  ///< Of steps, by id.
+  Interval whole_;
+  IntervalSet left_;  ///< Given to no row yet.
+  IntervalSet idle_;  ///< Of the GPU.
+  std::vector<RunRow> rows_;
+};
+
+/// What is left of the steps, and of those that take far longer than others only the usual time.
+/// Returns the row of the steps that count.
+std::string_view TakeSteps(const StepAnalysis& steps, std::optional<std::int64_t> optimizer_every,
+                           Recording& recording) {
+  struct Step {
+    std::size_t row;
+    DurationNs left;
+  };
+  std::vector<Step> counted;
+  std::map<std::string_view, std::vector<Interval>> spans;
+  TimeNs covered(INT64_MIN);  // Steps of several devices may overlap.
+  for (std::size_t row = 0; row < steps.spans.size(); ++row) {
+    const StepRow& step = steps.steps.list[row];
+    const Interval own = {std::max(covered, steps.spans[row].start), steps.spans[row].end};
+    covered = std::max(covered, own.end);
+    if (step.Counts()) counted.push_back({row, recording.left().MeasureWithin(own)});
+    if (own.length().ns() > 0) spans[RowOfKind(step.kind)].push_back(own);
+  }
+  for (auto& [name, of_kind] : spans) {
+    const auto count = static_cast<std::int64_t>(of_kind.size());
+    recording.Take(IntervalSet::UnionOf(std::move(of_kind)), name, count);
+  }
+  const std::string_view usual = RowOfKind(steps.steps.list[counted.front().row].kind);
+  // Steps that accumulate gradients have a place in the cycle of the optimizer.
+  const auto every = static_cast<std::size_t>(optimizer_every.value_or(1));
+  for (std::size_t place = 0; place < every; ++place) {
+    std::vector<DurationNs> lengths;
+    for (std::size_t i = place; i < counted.size(); i += every) lengths.push_back(counted[i].left);
+    std::sort(lengths.begin(), lengths.end());
+    const DurationNs median = lengths.empty() ? DurationNs(0) : SortedPercentile(lengths, 50);
+    if (median.ns() <= 0) continue;
+    for (std::size_t i = place; i < counted.size(); i += every) {
+      const Step& step = counted[i];
+      if (!IsOutlier(step.left, median)) continue;
+      const DurationNs more = step.left - median;
+      recording.Add(usual, -more, 0, {});
+      recording.Add(step.row == 0 ? "first step" : "slow steps", more, 1,
+                    fmt::format("step {}", steps.steps.list[step.row].index));
+    }
+  }
+  return usual;
+}
+
+}  // namespace
+
+std::optional<RunTime> MeasureRun(const TraceStore& store, NameFacts& names,
+                                  const Attribution& attribution, const StepAnalysis& steps,
+                                  const HostActivity& host, const UnmarkedLoading& unmarked,
+                                  std::optional<std::int64_t> optimizer_every) {
+  if (!steps.steps.step_time) return std::nullopt;
+  Recording recording(store, names, steps);
+  recording.TakeUnrecorded(PausesBetween(steps));
+  for (const NamedWork& work : kNamedWork) recording.TakeNamed(work);
+  HostEventId wait = unmarked.longest;
+  const auto& events = store.host_events;
+  for (std::size_t row = 0; row < events.rows() && unmarked.empty(); ++row) {
+    if (attribution.Of(HostEventId(row)).phase == Phase::kDataWait &&
+        (!wait.valid() || events.duration[row] > events.duration[wait.index()]))
+      wait = HostEventId(row);
+  }
+  recording.Take(Intersect(host.data_wait, recording.idle()), "data wait",
+                 static_cast<std::int64_t>(host.data_wait.size()),
+                 std::string(wait.valid() ? store.Text(events.name[wait.index()]) : ""));
+  const std::string_view usual = TakeSteps(steps, optimizer_every, recording);
+  const Interval in_steps = {steps.spans.front().start, steps.spans.back().end};
+  const auto take_rest = [&](Interval within, std::string_view name) {
+    Interval longest;
+    std::int64_t count = 0;
+    const IntervalSet gaps = Intersect(recording.left(), IntervalSet::UnionOf({within}));
+    for (const Interval& gap : gaps.intervals()) {
+      ++count;
+      if (gap.length() > longest.length()) longest = gap;
+    }
+    if (count > 0) recording.Take(gaps, name, count, recording.LongestIn(longest));
+  };
+  // The GPU may have been at work that was not recorded: then the first step waits for it.
+  TimeNs earlier = steps.hosts.front().start;
+  if (steps.steps.tasks_before_first > 0 && !steps.busy.empty())
+    earlier = std::min(earlier, steps.busy.intervals().front().start);
+  recording.Take(IntervalSet::UnionOf({{earlier, in_steps.start}}), "earlier work",
+                 steps.steps.tasks_before_first);
+  take_rest({recording.whole().start, in_steps.start}, "before steps");
+  take_rest(in_steps, "between steps");
+  take_rest({in_steps.end, recording.whole().end}, "after steps");
+  return std::move(recording).Finish(usual);
+}
+
+}  // namespace headroom

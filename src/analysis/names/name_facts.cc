@@ -1,0 +1,32 @@
+#include "analysis/names/name_facts.h"
+
+namespace headroom {
+
+NameFacts::NameFacts(const TraceStore& store, const Knowledge& knowledge)
+    : store_(store), knowledge_(knowledge) {
+  const std::size_t names = store.strings.size();
+  roles_.resize(names);
+  roles_known_.resize(names);
+  kernels_.resize(names);
+  kernel_known_.resize(names);
+}
+
+HostRoles NameFacts::Roles(StringId name) {
+  const std::size_t index = name.index();
+  if (!roles_known_[index]) {
+    roles_[index] = knowledge_.host().RolesOf(store_.Text(name));
+    roles_known_[index] = true;
+  }
+  return roles_[index];
+}
+
+const KernelClass& NameFacts::Kernel(StringId name) {
+  const std::size_t index = name.index();
+  if (!kernel_known_[index]) {
+    kernels_[index] = knowledge_.kernels().Classify(store_.Text(name));
+    kernel_known_[index] = true;
+  }
+  return kernels_[index];
+}
+
+}  // namespace headroom

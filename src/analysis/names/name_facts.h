@@ -1,0 +1,34 @@
+// What the rules files say of names, found once per distinct name of a trace.
+#pragma once
+
+#include <vector>
+
+#include "analysis/names/host_rules.h"
+#include "analysis/names/knowledge.h"
+#include "base/ids.h"
+#include "cost/kernel_class.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// Facts about names, found once per distinct name.
+class NameFacts {
+ public:
+  NameFacts(const TraceStore& store, const Knowledge& knowledge);
+
+  /// Roles of a host event's name.
+  HostRoles Roles(StringId name);
+  /// Class of a kernel's name.
+  const KernelClass& Kernel(StringId name);
+  bool IsCommunication(StringId name) { return Kernel(name).family == WorkFamily::kCommunication; }
+
+ private:
+  const TraceStore& store_;
+  const Knowledge& knowledge_;
+  std::vector<HostRoles> roles_;
+  std::vector<bool> roles_known_;
+  std::vector<KernelClass> kernels_;
+  std::vector<bool> kernel_known_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,31 @@
+// Operators with known FLOPs and bytes, with the GPU time that they took and their place on the
+// roofline.
+#pragma once
+
+#include <vector>
+
+#include "analysis/names/attribution.h"
+#include "cost/device_spec.h"
+#include "cost/roofline.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// One call of a costed operator that launched work on the device.
+struct CostedCall {
+  HostEventId op;
+  const OperatorCost* cost;  ///< Never null; lives as long as the OperatorCosts.
+  DurationNs time;      ///< Of its GPU tasks: those whose innermost costed operator it is, without
+                        ///< copies from or to the host.
+  GpuTaskId main_task;  ///< The task that took longest: a kernel's name tells which arithmetic ran.
+  DType math_dtype;
+  RooflinePoint point;
+  bool recomputed;  ///< Runs a second time in backward (checkpointing).
+};
+
+/// All such calls in order of operator row. `device` may be null (unknown GPU).
+std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& names,
+                                          const Attribution& attribution, OperatorCosts& costs,
+                                          const DeviceSpec* device);
+
+}  // namespace headroom

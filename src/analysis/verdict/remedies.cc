@@ -1,0 +1,202 @@
+#include "analysis/verdict/remedies.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "store/trace_formats.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+namespace {
+
+/// Of an export of Nsight Systems.
+std::string RemedyForNsight(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+    case ImportIssue::kNoHost:
+    case ImportIssue::kOrphanTask:
+      return "nsys profile --trace=cuda,nvtx,osrt, from before the step";
+    case ImportIssue::kNoOperators:
+      return "nsys profile --pytorch=autograd-nvtx, or torch.autograd.profiler.emit_nvtx() around "
+             "the steps";
+    case ImportIssue::kNoShapes:
+      return "nsys profile --pytorch=autograd-shapes-nvtx, or emit_nvtx(record_shapes=True)";
+    case ImportIssue::kNoStacks:
+      return "PyTorch's profiler, with with_stack=True";
+    case ImportIssue::kNoSteps:
+      return "torch.cuda.nvtx.range_push(f\"step {i}\") and range_pop() around each iteration";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "synchronize before the recording ends, or let nsys profile flush more often "
+             "(--cuda-flush-interval)";
+    case ImportIssue::kTruncated:
+      return "copy the file again, or export the report again";
+    case ImportIssue::kDroppedRecords:
+      return "profile for a shorter time, or let nsys profile flush more often "
+             "(--cuda-flush-interval)";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a trace of rocprofv3.
+std::string RemedyForRocprof(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "rocprofv3 --kernel-trace --memory-copy-trace";
+    case ImportIssue::kNoHost:
+    case ImportIssue::kOrphanTask:
+      return "rocprofv3 --hip-trace, from before the step";
+    case ImportIssue::kNoOperators:
+      return "torch.autograd.profiler.emit_nvtx() around the steps, and rocprofv3 --marker-trace";
+    case ImportIssue::kNoShapes:
+      return "emit_nvtx(record_shapes=True)";
+    case ImportIssue::kNoStacks:
+      return "PyTorch's profiler, with with_stack=True";
+    case ImportIssue::kNoSteps:
+      return "torch.cuda.nvtx.range_push(f\"step {i}\") and range_pop() around each iteration, in "
+             "C++ roctxRangePush() and roctxRangePop(), and rocprofv3 --marker-trace";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "synchronize before the recording ends";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a profile of JAX or TensorFlow.
+std::string RemedyForXla(ImportIssue issue, std::string_view format) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "profile where JAX or TensorFlow see a GPU; a process without access to the GPU's "
+             "profiler records its host alone";
+    case ImportIssue::kNoHost:
+      return "host_tracer_level of the profiler's options from 1 on";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+      return "none with this profiler: it writes operations of compiled programs, without shapes";
+    case ImportIssue::kNoDeviceProperties:
+      return "none: this profiler writes no product names; `headroom predict --from NAME` takes it";
+    case ImportIssue::kNoStacks:
+      return "python_tracer_level=1 in the profiler's options";
+    case ImportIssue::kNoSteps:
+      return "jax.profiler.StepTraceAnnotation(\"train\", step_num=i) around each step, in "
+             "TensorFlow tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)";
+    case ImportIssue::kOrphanTask:
+      return "start the profiler before the step, and record the host";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "block_until_ready() before the profiler stops";
+    case ImportIssue::kRecorderWarning:
+      return "what the profiler says of itself: see its log";
+    case ImportIssue::kEventCap:
+      return format == kXlaJsonFormat
+                 ? "the writer stops at 1,000,000 events; use the .xplane.pb beside it"
+                 : std::string();
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a memory snapshot: it holds what the allocator did, and nothing else.
+std::string RemedyForMemorySnapshot(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+    case ImportIssue::kNoHost:
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+      return "torch.profiler records it; a memory snapshot holds the allocator's history alone";
+    case ImportIssue::kNoStacks:
+      return "torch.cuda.memory._record_memory_history(stacks=\"all\")";
+    case ImportIssue::kNoSteps:
+      return "record stacks that hold the optimizer's step "
+             "(torch.cuda.memory._record_memory_history(stacks=\"all\"))";
+    case ImportIssue::kTruncated:
+      return "let _dump_snapshot() finish, or copy the file again";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a Chakra execution trace that another tool wrote.
+std::string RemedyForChakra(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "link PyTorch's execution trace with the profiler's before it is converted "
+             "(chakra_trace_link)";
+    case ImportIssue::kNoHost:
+    case ImportIssue::kOrphanTask:
+      return "nodes of the host (is_cpu_op), on which those of the GPU depend";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+      return "the profiler's own trace that the nodes were made from";
+    case ImportIssue::kNoStacks:
+      return "PyTorch's profiler's own trace, with with_stack=True";
+    case ImportIssue::kNoSteps:
+      return "torch.profiler.record_function(f\"step {i}\") around each iteration that the "
+             "execution trace records";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of spans that some program wrote down.
+std::string RemedyForChrome(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "a file of spans holds none; a profiler that sees the GPU records it: `headroom "
+             "record`, torch.profiler, nsys or rocprofv3";
+    case ImportIssue::kNoHost:
+      return "spans of what the program does (\"ph\": \"X\", or \"B\" and \"E\")";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+    case ImportIssue::kNoStacks:
+      return "a file of spans holds none; of a PyTorch program, torch.profiler records them";
+    case ImportIssue::kNoSteps:
+      return "name spans \"step 0\", \"step 1\", ...";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a recording of ours, and what other tools write in its format.
+std::string RemedyForPerfetto(ImportIssue issue) {
+  const std::string_view remedy = DocOf(issue).remedy;
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "headroom record on a machine with a GPU; headroom doctor tells what is missing";
+    case ImportIssue::kNoHost:
+      return "mark the host's work (headroom.scope(), headroom.step()), or let the tool that wrote "
+             "the file record calls and ranges";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+    case ImportIssue::kNoStacks:
+      return fmt::format("torch.profiler, with {}", remedy);
+    case ImportIssue::kNoSteps:
+      return "headroom.step() in Python, headroom::Step in C++, around each iteration";
+    default:
+      return std::string(remedy);
+  }
+}
+
+}  // namespace
+
+std::string RemedyOf(ImportIssue issue, std::string_view format) {
+  if (format == kPerfettoFormat) return RemedyForPerfetto(issue);
+  if (format == kNsightFormat) return RemedyForNsight(issue);
+  if (format == kRocprofFormat || format == kRocpdFormat || format == kOldRocprofFormat)
+    return RemedyForRocprof(issue);
+  if (format == kMemorySnapshotFormat) return RemedyForMemorySnapshot(issue);
+  if (format == kChromeFormat || format == kTimelineFormat) return RemedyForChrome(issue);
+  if (format == kChakraFormat) return RemedyForChakra(issue);
+  if (IsOfXla(format)) return RemedyForXla(issue, format);
+  return std::string(DocOf(issue).remedy);
+}
+
+std::string HowToTellSteps(std::string_view format) {
+  return fmt::format("{}, or name the range that begins one with --step-marker",
+                     RemedyOf(ImportIssue::kNoSteps, format));
+}
+
+}  // namespace headroom

@@ -1,0 +1,378 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "answers/data/render.h"
+#include "answers/data/stages.h"
+#include "base/statistics.h"
+#include "base/units.h"
+#include "render/number_format.h"
+#include "render/text_page.h"
+#include "render/text_table.h"
+
+namespace headroom {
+namespace {
+
+std::string TitleOf(const StageRow& row) {
+  if (row.kind == "stage") return row.name;
+  if (row.kind == "sample") return "(the dataset itself)";
+  if (row.kind == "collate") return "(collate)";
+  if (row.kind == "batch") return "(the rest of a batch)";
+  if (row.kind == "send") return "(pack for the loop)";
+  return row.kind == "pin" ? "(pin)" : fmt::format("({})", row.kind);
+}
+
+std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
+
+std::string WithShare(DurationNs part, DurationNs whole) {
+  return fmt::format("{} ({})", FormatMs(part), FormatPercent(SharePct(part, whole)));
+}
+
+std::string_view BoundTitle(LoadingBound bound) {
+  switch (bound) {
+    case LoadingBound::kNone:
+      return "keeps up";
+    case LoadingBound::kFetch:
+      return "fetching";
+    case LoadingBound::kPreparation:
+      return "preparation";
+    case LoadingBound::kCores:
+      return "too few cores";
+    case LoadingBound::kThrottled:
+      return "a quota on processors";
+    case LoadingBound::kTransfer:
+      return "transfer to the device";
+    case LoadingBound::kHandover:
+      return "hand-over";
+    case LoadingBound::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string BoundSentence(const DataReport& report) {
+  const bool workers = !report.loaders.empty() && report.loaders.front().settings.workers > 0;
+  switch (report.split.bound) {
+    case LoadingBound::kNone:
+      return "Batches are there when the loop asks for them: another loader buys next to nothing.";
+    case LoadingBound::kFetch:
+      return fmt::format(
+          "{} mostly waits for files, a network or a lock: read less, closer or "
+          "earlier; more workers help as long as the storage gives more to more.",
+          workers ? "A worker" : "The loop");
+    case LoadingBound::kPreparation:
+      return workers ? "Workers compute nearly all the time: more of them help while there are "
+                       "cores, then only a cheaper stage or a cache does."
+                     : "The loop prepares its batches itself, one after the other with its steps: "
+                       "workers do it beside them.";
+    case LoadingBound::kCores:
+      return "Workers could compute and have no core: fewer threads, more cores or a cheaper "
+             "stage; more workers buy little or nothing.";
+    case LoadingBound::kThrottled:
+      return "Workers could compute, and the quota of their control group takes the cores away: a "
+             "larger quota, or fewer threads.";
+    case LoadingBound::kTransfer:
+      return "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True "
+             "hide them, smaller types on the host make them shorter.";
+    case LoadingBound::kHandover:
+      return "Batches are ready, but taking them over takes its time: fewer and larger tensors a "
+             "batch, or pinning in a thread of its own.";
+    case LoadingBound::kUnknown:
+      break;
+  }
+  return "What workers spend their time on was not recorded.";
+}
+
+/// What to begin with, where preparation is the matter.
+std::string CostliestStage(const DataReport& report) {
+  const LoadingBound bound = report.split.bound;
+  if (bound == LoadingBound::kNone || bound == LoadingBound::kTransfer ||
+      bound == LoadingBound::kHandover)
+    return "";
+  const std::vector<StageRow> rows = StageRows(report.loaders.front());
+  if (rows.empty()) return "";
+  return fmt::format(" The costliest stage is {}: {} of a sample, {}.", TitleOf(rows.front()),
+                     Ms(rows.front().per_sample_us / 1e3), FormatPercent(rows.front().share_pct));
+}
+
+void WriteStages(TextPage& page, const LoaderProfile& loader) {
+  page.Heading("Stages", "of a sample", Style::kDim);
+  page.Paragraph("  ",
+                 "Where preparation goes, without the stages inside. running: share of that time "
+                 "on a core; the rest waits for files, locks or a core.",
+                 Style::kPlain, Style::kDim);
+  const std::vector<StageRow> rows = StageRows(loader);
+  WriteTable<StageRow>(
+      page, rows,
+      {{"stage", Kind::kName, [](const StageRow& r) { return Span{TitleOf(r)}; }},
+       {"a sample", Kind::kNumber,
+        [](const StageRow& r) {
+          return Span{Ms(r.per_sample_us / 1e3), Style::kBold};
+        }},
+       {"share", Kind::kNumber, [](const StageRow& r) { return Span{FormatPercent(r.share_pct)}; }},
+       {"running", Kind::kNumber,
+        [](const StageRow& r) {
+          return Span{r.cpu ? FormatPercent(std::min(100.0, SharePct(*r.cpu, r.own))) : ""};
+        }},
+       {"times", Kind::kNumber, [](const StageRow& r) { return Span{FormatCount(r.count)}; }}});
+}
+
+void WriteProbe(TextPage& page, const InputProbe& probe) {
+  page.Heading("Probes", "in this run (--probe-input)", Style::kDim);
+  struct Row {
+    std::string_view what;
+    const ProbedMs* time;
+  };
+  std::vector<Row> rows;
+  for (const auto& [what, time] : {std::pair("a step as ever", &probe.step),
+                                   std::pair("a step with the last batch again", &probe.loop),
+                                   std::pair("a batch of the loader alone", &probe.loader),
+                                   std::pair("the same samples again", &probe.again)}) {
+    if (*time) rows.push_back({what, &**time});
+  }
+  WriteTable<Row>(page, rows,
+                  {{"", Kind::kText, [](const Row& r) { return Span{std::string(r.what)}; }},
+                   {"mean", Kind::kNumber,
+                    [](const Row& r) {
+                      return Span{Ms(r.time->mid), Style::kBold};
+                    }},
+                   {"95 % interval", Kind::kNumber,
+                    [](const Row& r) {
+                      return Span{fmt::format("{} to {}", Ms(r.time->low), Ms(r.time->high))};
+                    }},
+                   {"means", Kind::kNumber,
+                    [](const Row& r) { return Span{fmt::format("{}", r.time->count)}; }}});
+  if (probe.loader_cost) {
+    page.Paragraph(
+        "  ", fmt::format("The loader costs {} of a step ({} to {}).", Ms(probe.loader_cost->mid),
+                          Ms(probe.loader_cost->low), Ms(probe.loader_cost->high)));
+  }
+  if (probe.storage && probe.storage->mid) {
+    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch ({} to {}).",
+                                     Ms(*probe.storage->mid), Ms(*probe.storage->low),
+                                     Ms(probe.storage->high)));
+  } else if (probe.storage) {
+    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch at most.",
+                                     Ms(probe.storage->high)));
+  }
+  if (const std::optional<double> limit = probe.LimitMs()) {
+    page.Paragraph("  ", fmt::format("With these workers no step gets below {}, the slower of loop "
+                                     "and preparation, wherever the samples lie.",
+                                     Ms(*limit)));
+  }
+  for (const std::string& doubt : probe.doubts) page.Paragraph("  - ", doubt + ".");
+}
+
+void WriteOptions(TextPage& page, const DataReport& report) {
+  struct Row {
+    const LoadingOption* option;
+    std::string note;
+  };
+  std::vector<Row> rows;
+  const auto& options = report.search.options;
+  for (const LoadingOption& option : report.asked) rows.push_back({&option, "asked for"});
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const LoadingChange& change = options[i].change;
+    const bool is_recorded =
+        change.workers == report.model->setting.workers &&
+        (change.workers == 0 || change.prefetch == report.model->setting.prefetch);
+    const bool chosen = i == report.search.cheapest;
+    rows.push_back({&options[i], is_recorded ? "as recorded" : chosen ? "enough" : ""});
+  }
+  page.Heading("What other settings would buy",
+               fmt::format("simulated from {} batches", report.model->batches.size()), Style::kDim);
+  WriteTable<Row>(
+      page, rows,
+      {{"setting", Kind::kName, [](const Row& r) { return Span{r.option->name}; }},
+       {"step", Kind::kNumber,
+        [](const Row& r) {
+          return Span{Ms(r.option->outcome.mid_ms), Style::kBold};
+        }},
+       {"interval", Kind::kNumber,
+        [](const Row& r) {
+          return Span{
+              fmt::format("{} to {}", Ms(r.option->outcome.low_ms), Ms(r.option->outcome.high_ms))};
+        }},
+       {"speed", Kind::kNumber,
+        [&](const Row& r) {
+          return Span{fmt::format("{:.2f} x", SpeedupOf(r.option->outcome, *report.model))};
+        }},
+       {"samples/s", Kind::kNumber,
+        [](const Row& r) {
+          return Span{r.option->outcome.samples_per_s > 0
+                          ? fmt::format("{:.4g}", r.option->outcome.samples_per_s)
+                          : ""};
+        }},
+       {"", Kind::kText, [](const Row& r) {
+          std::string note = r.note;
+          const auto add = [&](bool holds, std::string_view what) {
+            if (holds) note += fmt::format("{}{}", note.empty() ? "" : ", ", what);
+          };
+          add(r.option->oversubscribed, "crowded");
+          add(r.option->exceeds_memory, "too much memory");
+          return Span{note, Style::kDim};
+        }}});
+  if (std::ranges::any_of(rows, [](const Row& r) { return r.option->oversubscribed; })) {
+    page.Paragraph("  ", "crowded: more threads want to run than there are cores.", Style::kPlain,
+                   Style::kDim);
+  }
+  for (const Row& row : rows) {
+    if (!row.option->exceeds_memory) continue;
+    page.Paragraph(
+        "  ",
+        fmt::format("too much memory: {} has {} of batches under way, and {} were free (/dev/shm, "
+                    "machine or control group): workers would be killed.",
+                    row.option->name, FormatBytes(row.option->memory_bytes),
+                    FormatBytes(*report.model->memory_bytes)),
+        Style::kPlain, Style::kDim);
+    break;
+  }
+  const LoadingOption& enough = options[report.search.cheapest];
+  page.Paragraph("  ",
+                 fmt::format("Were every batch there at once, a step would take {}. The "
+                             "cheapest setting within 2 % of the best one is {}{}.",
+                             Ms(report.search.ideal.mid_ms), enough.name,
+                             enough.memory_bytes > 0 ? fmt::format(" ({} of batches under way)",
+                                                                   FormatBytes(enough.memory_bytes))
+                                                     : ""));
+  page.Paragraph(
+      "  ",
+      fmt::format("Check: the recorded setting simulates to {}, and took {}.",
+                  Ms(static_cast<double>(report.model->period.ns()) / kNsPerMs / report.correction),
+                  FormatMs(report.model->period)),
+      Style::kPlain, Style::kDim);
+  constexpr double kFarOff = 1.25;
+  if (std::max(report.correction, 1 / report.correction) > kFarOff) {
+    page.Paragraph("  - ",
+                   "That is far off: something that the simulation does not know took part, other "
+                   "programs on these cores most likely. Each forecast carries it, so they hold "
+                   "only while that goes on. headroom report names who used the machine.");
+  }
+  if (report.model->pickling_guessed) {
+    page.Paragraph("  - ",
+                   "The recorded loop prepares its batches itself: what it costs to hand them from "
+                   "worker to loop is a rough guess. A recording with one worker tells it.");
+  }
+  if (report.model->storage_guessed) {
+    page.Paragraph(
+        "  - ",
+        "Batches wait for files: whether the storage gives more to more workers is not "
+        "known, and the intervals hold both. storage=N says how many it serves at once.");
+  }
+  if (report.model->machine_guessed)
+    page.Paragraph("  - ", "The number of cores was not recorded: cores=N says it.");
+}
+
+void WriteGpu(TextPage& page, const LoadingSplit& split) {
+  if (!split.exposed_wait && !split.transfer) return;
+  std::string text;
+  if (split.exposed_wait)
+    text = fmt::format("feels {} of a step's wait", FormatMs(*split.exposed_wait));
+  if (split.transfer) {
+    text += fmt::format("{}copies that nothing hides take {}", text.empty() ? "" : "; ",
+                        FormatMs(*split.transfer));
+  }
+  page.Paragraph(fmt::format("  {:<9}", "GPU"), text, Style::kDim);
+}
+
+/// What a trace without a recorded loader has.
+void WriteLoop(TextPage& page, const DataReport& report) {
+  const LoadingSplit& split = report.split;
+  const bool waits = split.bound == LoadingBound::kUnknown;
+  page.Heading(fmt::format("Input pipeline: {}", waits ? "too slow" : BoundTitle(split.bound)), "",
+               Style::kPlain);
+  page.Paragraph("  ", fmt::format("The loop waits {} of the mean step ({}) for its batch.",
+                                   WithShare(split.wait, split.period), FormatMs(split.period)));
+  if (!waits) page.Paragraph("  ", BoundSentence(report));
+  WriteGpu(page, split);
+  page.Paragraph("  ",
+                 "Which stage of the loader takes the time, and what would cure it, is not in a "
+                 "profiler's trace: headroom record -- python train.py has it, without a change to "
+                 "the program.");
+}
+
+}  // namespace
+
+std::string RenderDataText(const DataReport& report, bool color, Charset charset) {
+  TextPage page(color, charset);
+  if (report.loaders.empty()) {
+    WriteLoop(page, report);
+    return std::move(page).Take();
+  }
+  const LoaderProfile& loader = report.loaders.front();
+  const LoadingSplit& split = report.split;
+  page.Heading(fmt::format("Input pipeline: {}", BoundTitle(split.bound)), "", Style::kPlain);
+  if (split.period.ns() > 0) {
+    page.Paragraph("  ", fmt::format("The loop waits {} of each {} step for its batch.",
+                                     WithShare(split.wait, split.period), FormatMs(split.period)));
+    page.Paragraph("  ", BoundSentence(report) + CostliestStage(report));
+  } else {
+    page.Paragraph("  ",
+                   "No step was recorded from one batch to the next: record more of the run.");
+  }
+  const auto line = [&](std::string_view head, std::string_view text) {
+    page.Paragraph(fmt::format("  {:<9}", head), text, Style::kDim);
+  };
+  const LoaderSettings& s = loader.settings;
+  std::string settings =
+      s.workers == 0 ? "no workers: the loop prepares each batch itself"
+                     : fmt::format("{}, {} a worker ahead", Plural(s.workers, "worker"),
+                                   (s.prefetch == 1 ? std::string("1 batch")
+                                                    : fmt::format("{} batches", s.prefetch)));
+  if (s.batch_size) settings += fmt::format(", batches of {}", *s.batch_size);
+  if (s.dataset_size) settings += fmt::format(" from {} samples", FormatCount(*s.dataset_size));
+  if (s.pin) settings += ", pinned";
+  if (s.persistent) settings += ", persistent";
+  if (s.cpus) settings += fmt::format("; {}", Plural(*s.cpus, "core"));
+  line("loader", settings);
+  if (split.cpu) {
+    line("a batch", fmt::format("{} to prepare: {} computing, {} blocked, {} without a core",
+                                FormatMs(split.batch), WithShare(*split.cpu, split.batch),
+                                WithShare(*split.blocked, split.batch),
+                                WithShare(*split.queued, split.batch)));
+  } else {
+    line("a batch", fmt::format("{} to prepare", FormatMs(split.batch)));
+  }
+  if (split.called_bytes && *split.called_bytes > 0) {
+    line("files", fmt::format("{} read a batch, {} of it from storage, the rest was in memory",
+                              FormatBytes(*split.called_bytes),
+                              FormatBytes(std::min(*split.read_bytes, *split.called_bytes))));
+  }
+  if (s.workers > 0) {
+    line("queue", fmt::format("{:.1f} batches ready when the loop asks; workers are busy {} of "
+                              "their time; taking a batch over takes {}",
+                              split.ready, FormatPercent(100 * split.workers_busy),
+                              FormatMs(split.handover)));
+  }
+  if (split.epoch_start.ns() > 0) {
+    line("epochs", fmt::format("{} to begin one, {} of them", FormatMs(split.epoch_start),
+                               FormatCount(loader.epochs)));
+  }
+  WriteGpu(page, split);
+  if (split.throttled_cores && *split.throttled_cores >= 0.01) {
+    line("quota", fmt::format("of the control group: held {:.2g} cores back on average",
+                              *split.throttled_cores));
+  }
+  for (const std::string& failure : loader.failures) line("failure", failure);
+  if (report.loaders.size() > 1) {
+    line("others",
+         fmt::format("{} with other settings: --loader 1 is the one that the loop waits for "
+                     "longest, --loader {} the last",
+                     Plural(static_cast<std::int64_t>(report.loaders.size()) - 1, "loader"),
+                     report.loaders.size()));
+  }
+  WriteStages(page, loader);
+  if (report.probe) WriteProbe(page, *report.probe);
+  if (report.model) {
+    WriteOptions(page, report);
+  } else {
+    page.Heading("What other settings would buy", "", Style::kPlain);
+    page.Paragraph("  ", fmt::format("Not known: {}.", report.no_forecast));
+  }
+  return std::move(page).Take();
+}
+
+}  // namespace headroom

@@ -1,0 +1,493 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "answers/predict/render.h"
+#include "base/units.h"
+#include "render/number_format.h"
+#include "render/text_page.h"
+#include "render/text_table.h"
+
+namespace headroom {
+namespace {
+
+std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
+
+/// "56.36 to 65.87 ms".
+std::string RangeOf(const PredictedMs& ms) {
+  constexpr std::string_view kUnit = " ms";
+  std::string low = Ms(ms.low);
+  low.resize(low.size() - kUnit.size());
+  return fmt::format("{} to {}", low, Ms(ms.high));
+}
+
+void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
+  if (!baseline.memory) {
+    page.Paragraph("  Memory    ", "unknown: " + baseline.no_memory, Style::kBold, Style::kDim);
+    return;
+  }
+  const JobMemory& memory = *baseline.memory;
+  const MemoryParts& parts = memory.peak.parts;
+  std::string text = fmt::format(
+      "{} at the peak: parameters {}, gradients {}, state of {} {}, activations {}, other tensors "
+      "{}, workspaces {}; reserved {}",
+      FormatBytes(memory.peak.peak_bytes), FormatBytes(parts.parameters),
+      FormatBytes(parts.gradients),
+      memory.model->optimizer().empty() ? "no optimizer" : memory.model->optimizer(),
+      FormatBytes(parts.optimizer_state), FormatBytes(parts.activations),
+      FormatBytes(parts.temporaries), FormatBytes(parts.workspace),
+      FormatBytes(memory.reserved_bytes));
+  if (memory.recorded_bytes && !memory.recorded)
+    text += fmt::format("; recorded {}", FormatBytes(*memory.recorded_bytes));
+  page.Paragraph("  Memory    ", text, Style::kBold);
+  if (memory.recorded) {
+    const RecordedMemory& told = *memory.recorded;
+    page.Paragraph("  Recorded  ",
+                   fmt::format("{} at the peak, which counts: parameters {}, gradients {}, "
+                               "optimizer {}, activations {}, "
+                               "inputs {}, temporary {}, of autograd {}, unknown {}",
+                               FormatBytes(told.Total()), FormatBytes(told.parameters),
+                               FormatBytes(told.gradients), FormatBytes(told.optimizer_state),
+                               FormatBytes(told.activations), FormatBytes(told.inputs),
+                               FormatBytes(told.temporaries), FormatBytes(told.autograd),
+                               FormatBytes(told.unknown)),
+                   Style::kBold);
+  }
+  if (const std::string doubt = memory.Doubt(); !doubt.empty())
+    page.Paragraph("            ", "Is the timeline of this job? " + doubt, Style::kBold,
+                   Style::kWarning);
+  if (const std::string doubt = memory.BatchDoubt(); !doubt.empty()) {
+    page.Paragraph("            ",
+                   doubt +
+                       ": ranges of memory and batches are from a workspace that stays to one "
+                       "that grows with the batch",
+                   Style::kBold, Style::kWarning);
+  }
+  if (memory.sharded.empty()) return;
+  text = "a rank then takes";
+  for (const ShardedMemory& sharded : memory.sharded) {
+    text += fmt::format("{} {} with stage {} on {}", &sharded == &memory.sharded.front() ? "" : ",",
+                        FormatBytes(sharded.peak_bytes), sharded.sharding.stage,
+                        sharded.sharding.ranks);
+  }
+  page.Paragraph("  Sharded   ", text + " GPUs (ZeRO)", Style::kBold);
+}
+
+void WriteEnergyParts(TextPage& page, const StepEnergy& energy, std::int64_t gpus,
+                      std::optional<std::int64_t> samples) {
+  if (energy.idle_joules <= 0) return;
+  std::string text = fmt::format(
+      "forward {}, backward {}, optimizer {}, other work {}, and {} that a GPU at rest draws",
+      FormatEnergy(energy.phase_joules[0]), FormatEnergy(energy.phase_joules[1]),
+      FormatEnergy(energy.phase_joules[2]), FormatEnergy(energy.phase_joules[3]),
+      FormatEnergy(energy.idle_joules));
+  if (samples)
+    text += fmt::format("; {} a sample",
+                        FormatEnergy(energy.joules / static_cast<double>(*samples * gpus)));
+  page.Paragraph("            ", text, Style::kBold);
+}
+
+void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
+  page.Heading("As it is", fmt::format("{}, {}", baseline.gpu, baseline.trace), Style::kDim);
+  if (!baseline.steps_note.empty())
+    page.Paragraph("  Steps     ", baseline.steps_note, Style::kBold, Style::kWarning);
+  page.Paragraph(
+      "  Step      ",
+      fmt::format("{} ({}) without the profiler", Ms(baseline.step.mid), RangeOf(baseline.step)),
+      Style::kBold);
+  page.Paragraph("  Limits    ",
+                 fmt::format("the host alone needs {}, the GPU alone {}", Ms(baseline.host_ms),
+                             Ms(baseline.gpu_ms)),
+                 Style::kBold);
+  if (baseline.gpus > 1) {
+    page.Paragraph(
+        "  Job       ",
+        fmt::format("on {} GPUs, each of which is taken to do what the recorded one does: "
+                    "energy, money and CO2 are of all",
+                    baseline.gpus),
+        Style::kBold);
+  }
+  if (baseline.energy) {
+    page.Paragraph("  Energy    ",
+                   fmt::format("{} a step, in four of five cases within {:.0f} % ({})",
+                               FormatEnergy(baseline.energy->joules), 100 * baseline.energy->error,
+                               baseline.energy->source == EnergySource::kModel
+                                   ? "by a model of its work and the card's power limit"
+                               : baseline.energy->source == EnergySource::kCounter
+                                   ? "measured by the GPU's energy counter"
+                                   : "measured as power, integrated"),
+                   Style::kBold);
+    WriteEnergyParts(page, *baseline.energy, baseline.gpus, baseline.samples);
+  }
+  WriteMemory(page, baseline);
+  if (baseline.ratio_only_share > 0) {
+    page.Paragraph("  Models    ",
+                   fmt::format("{} of the GPU time is of kernels without shapes: carried over by "
+                               "ratios of the GPUs' figures alone",
+                               FormatPercent(100 * baseline.ratio_only_share)),
+                   Style::kBold);
+  }
+}
+
+std::string Optional(const std::optional<double>& value, std::string_view format) {
+  return value ? fmt::format(fmt::runtime(format), *value) : "";
+}
+
+/// What several GPUs have in common, said once: "A, B: text".
+void WriteGrouped(TextPage& page, const std::vector<PredictedTarget>& targets,
+                  std::string PredictedTarget::*text) {
+  std::vector<const PredictedTarget*> told;
+  for (const PredictedTarget& target : targets) {
+    const auto same = [&](const PredictedTarget* other) { return other->*text == target.*text; };
+    if ((target.*text).empty() || std::any_of(told.begin(), told.end(), same)) continue;
+    told.push_back(&target);
+    std::string names;
+    for (const PredictedTarget& other : targets) {
+      if (other.*text == target.*text) names += (names.empty() ? "" : ", ") + other.gpu;
+    }
+    page.Paragraph("  * ", fmt::format("{}: {}.", names, target.*text), Style::kPlain, Style::kDim);
+  }
+}
+
+void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets) {
+  for (const PredictedTarget& target : targets) {
+    if (target.measured_operators == 0) continue;
+    page.Paragraph(
+        "  ",
+        fmt::format("{}: {} measured on it: they tell of {} of the GPU time.", target.gpu,
+                    Plural(static_cast<std::int64_t>(target.measured_operators), "operator"),
+                    FormatPercent(100 * target.measured_share)),
+        Style::kPlain, Style::kDim);
+  }
+}
+
+/// Of GPUs in the order of time, where each one's range overlaps with that of the one before.
+void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
+  constexpr std::size_t kMostNames = 8;
+  for (std::size_t begin = 0; begin < targets.size();) {
+    std::size_t end = begin + 1;
+    while (end < targets.size() && targets[end].step.low <= targets[end - 1].step.high) ++end;
+    const std::size_t count = end - begin;
+    std::vector<std::string_view> names;
+    for (std::size_t i = begin; i < end; ++i) names.push_back(targets[i].gpu);
+    std::string text;
+    if (count > kMostNames) {
+      text = fmt::format(
+          "{} to {}, {} GPUs one below the other: ranges of neighbours overlap, so that the order "
+          "of neighbours is not certain.",
+          names.front(), names.back(), count);
+    } else if (count > 1) {
+      text = fmt::format(
+          "{}: ranges of neighbours in this line overlap, so that the order of these is not "
+          "certain.",
+          fmt::join(names, ", "));
+    }
+    if (!text.empty()) page.Paragraph("  ", text, Style::kPlain, Style::kDim);
+    begin = end;
+  }
+}
+
+/// "A100-80", or of several "8 x A100-80".
+std::string Times(std::int64_t count, std::string_view what) {
+  return count == 1 ? std::string(what) : fmt::format("{} x {}", count, what);
+}
+
+/// "53.15 USD"; what is less than a cent keeps two digits.
+std::string Money(double amount, std::string_view currency) {
+  constexpr double kCent = 0.01, kLeast = 0.0001;
+  if (amount >= kCent || amount <= 0) return fmt::format("{:.2f} {}", amount, currency);
+  if (amount < kLeast) return fmt::format("<{} {}", kLeast, currency);
+  return fmt::format("{:.2g} {}", amount, currency);
+}
+
+std::string Co2(const std::optional<double>& kg) { return kg ? FormatMass(*kg) : ""; }
+
+/// What a job on a GPU is worth nothing without: that it fits.
+Span FitNote(const PredictedTarget& target) {
+  if (target.fits == false) return {"does not fit", Style::kBad};
+  if (!target.fits && target.memory_bytes) return {"may not fit", Style::kWarning};
+  return {};
+}
+
+void WriteJobs(TextPage& page, const std::vector<PredictedTarget>& targets) {
+  page.Heading("The whole job", "", Style::kDim);
+  WriteTable<PredictedTarget>(
+      page, targets,
+      {{"GPU", Kind::kName, [](const PredictedTarget& t) { return Span{Times(t.gpus, t.gpu)}; }},
+       {"time", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{t.hours ? FormatHours(*t.hours) : ""}; }},
+       {targets.front().gpus == 1 ? "cheapest, one GPU" : "cheapest instance", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{t.money ? Money(*t.money, t.currency) : ""}; }},
+       {"CO2", Kind::kNumber, [](const PredictedTarget& t) { return Span{Co2(t.co2_kg)}; }},
+       {"", Kind::kText, FitNote}});
+}
+
+void WriteCurve(TextPage& page, const PredictedTarget& target) {
+  if (!target.batch_curve) return;
+  const TargetBatchCurve& curve = *target.batch_curve;
+  page.Heading("Batch size", target.gpu, Style::kDim);
+  WriteTable<TargetBatch>(
+      page, curve.points,
+      {{"samples", Kind::kNumber,
+        [](const TargetBatch& p) { return Span{fmt::format("{}", p.samples)}; }},
+       {"step", Kind::kNumber, [](const TargetBatch& p) { return Span{Ms(p.step.mid)}; }},
+       {"four of five", Kind::kNumber, [](const TargetBatch& p) { return Span{RangeOf(p.step)}; }},
+       {"samples/s", Kind::kNumber,
+        [](const TargetBatch& p) { return Span{fmt::format("{:.1f}", p.samples_per_s)}; }},
+       {"memory", Kind::kNumber,
+        [](const TargetBatch& p) {
+          if (!p.memory_bytes) return Span{"unknown"};
+          const double other = p.memory_other_bytes.value_or(*p.memory_bytes);
+          if (FormatBytes(other) == FormatBytes(*p.memory_bytes)) return Span{FormatBytes(other)};
+          return Span{fmt::format("{} to {}", FormatBytes(std::min(other, *p.memory_bytes)),
+                                  FormatBytes(std::max(other, *p.memory_bytes)))};
+        }},
+       {"", Kind::kText, [&](const TargetBatch& p) {
+          if (p.beyond) return Span{"does not fit", Style::kBad};
+          if (p.fits == false) return Span{"tight", Style::kWarning};
+          if (!p.fits && p.memory_other_bytes) return Span{"may not fit", Style::kWarning};
+          std::string note;
+          const auto also = [&](std::string_view text) {
+            note += (note.empty() ? "" : ", ") + std::string(text);
+          };
+          if (p.samples == curve.recorded) also("recorded");
+          if (p.samples == curve.knee) also("knee");
+          if (p.samples == curve.best) also("best that fits");
+          return Span{note, note == "recorded" ? Style::kDim : Style::kGood};
+        }}});
+}
+
+std::string EnergyText(const StepEnergy& energy, Charset charset) {
+  // Beyond twice as much, no energy would be below 0.
+  return energy.error < 1
+             ? fmt::format("{} {}{:.0f} %", FormatEnergy(energy.joules),
+                           charset == Charset::kUtf8 ? "\u00b1" : "+-", 100 * energy.error)
+             : fmt::format("{}, to {}", FormatEnergy(energy.joules),
+                           FormatEnergy(energy.joules * (1 + energy.error)));
+}
+
+void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
+                  const std::string& workload) {
+  std::stable_sort(targets.begin(), targets.end(),
+                   [](const auto& a, const auto& b) { return a.step.mid < b.step.mid; });
+  page.Heading("Step on other GPUs", workload, Style::kDim);
+  WriteTable<PredictedTarget>(
+      page, targets,
+      {{"GPU", Kind::kName,
+        [](const PredictedTarget& t) { return Span{t.gpu + (t.doubt.empty() ? "" : " *")}; }},
+       {"step", Kind::kNumber,
+        [](const PredictedTarget& t) {
+          return Span{Ms(t.step.mid), Style::kBold};
+        }},
+       {"four of five", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{RangeOf(t.step)}; }},
+       {"speedup", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{Optional(t.speedup, "{:.2f}")}; }},
+       {"fits", Kind::kText,
+        [](const PredictedTarget& t) {
+          return t.fits ? Span{*t.fits ? "yes" : "no", *t.fits ? Style::kGood : Style::kBad}
+                        : Span{t.memory_bytes ? "?" : ""};
+        }},
+       {"max batch", Kind::kNumber,
+        [](const PredictedTarget& t) {
+          if (!t.largest_batch || !t.largest_batch_at_best)
+            return Span{Optional(t.largest_batch, "{:.0f}")};
+          return Span{fmt::format("{:.0f}-{:.0f}", *t.largest_batch, *t.largest_batch_at_best)};
+        }},
+       {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
+       {"energy", Kind::kNumber, [&](const PredictedTarget& t) {
+          return Span{t.energy ? EnergyText(*t.energy, page.charset()) : ""};
+        }}});
+  const auto carried = std::find_if(targets.begin(), targets.end(), [](const auto& target) {
+    return target.energy && target.energy->carried;
+  });
+  if (carried != targets.end()) {
+    page.Paragraph("  ",
+                   fmt::format("Energy where it was not measured: by the model, times {:.2f}, "
+                               "which is what was measured on the recorded GPU over the model.",
+                               *carried->energy->carried),
+                   Style::kPlain, Style::kDim);
+  }
+  WriteGrouped(page, targets, &PredictedTarget::doubt);
+  WriteCalibrated(page, targets);
+  WriteTies(page, targets);
+  if (!targets.empty() && targets.front().hours) WriteJobs(page, targets);
+  for (const PredictedTarget& target : targets) WriteCurve(page, target);
+  const bool any = std::any_of(targets.begin(), targets.end(), [](const PredictedTarget& target) {
+    return target.batch_curve.has_value();
+  });
+  if (any) {
+    page.Blank();
+    page.Paragraph(
+        "  ",
+        "From the knee on, twice the batch brings less than 10 % more throughput. Tight: "
+        "what is reserved leaves less than a tenth of the memory.",
+        Style::kPlain, Style::kDim);
+  }
+}
+
+/// Of one job.
+void WriteOptionsOf(TextPage& page, std::span<const PlannedOption> options) {
+  constexpr std::size_t kMonth = std::string_view("2024-05").size();
+  const std::string& job = options.front().workload;
+  page.Heading("Where to run it", job.empty() ? "by price" : job, Style::kDim);
+  WriteTable<PlannedOption>(
+      page, options,
+      {{"instance", Kind::kName,
+        [](const PlannedOption& o) {
+          const InstancePrice& instance = o.option.instance;
+          return Span{Times(o.option.instances, fmt::format("{} {} {}", instance.provider,
+                                                            instance.instance, instance.region))};
+        }},
+       {"GPU", Kind::kText,
+        [](const PlannedOption& o) {
+          return Span{
+              Times(o.option.scaled_out ? o.option.instance.gpus : 1, o.option.instance.gpu)};
+        }},
+       {"an hour", Kind::kNumber,
+        [](const PlannedOption& o) {
+          return Span{fmt::format("{:.2f}", static_cast<double>(o.option.instances) *
+                                                o.option.instance.price_per_hour)};
+        }},
+       {"time", Kind::kNumber,
+        [](const PlannedOption& o) { return Span{FormatHours(o.option.hours)}; }},
+       {"money", Kind::kNumber,
+        [](const PlannedOption& o) {
+          return Span{Money(o.option.money, o.option.instance.currency), Style::kBold};
+        }},
+       {"CO2", Kind::kNumber, [](const PlannedOption& o) { return Span{Co2(o.co2_kg)}; }},
+       {"listed", Kind::kText,
+        [](const PlannedOption& o) { return Span{o.option.instance.date.substr(0, kMonth)}; }},
+       {"", Kind::kText, [](const PlannedOption& o) {
+          const DeploymentOption& option = o.option;
+          return Span{option.cheapest && option.fastest ? "best"
+                      : option.cheapest                 ? "cheapest"
+                      : option.fastest                  ? "fastest"
+                      : option.pareto                   ? "pareto"
+                                                        : "",
+                      Style::kGood};
+        }}});
+}
+
+void WriteOptions(TextPage& page, const PredictReport& report) {
+  if (!report.total_steps) return;
+  const std::string over_limits =
+      report.options_over_limits > 0 ? fmt::format("{} over --max-hours or --max-money {} left out",
+                                                   Plural(report.options_over_limits, "option"),
+                                                   report.options_over_limits == 1 ? "is" : "are")
+                                     : "";
+  const std::string not_scaled_out = WhyNotScaledOut(report);
+  const auto tell_left_out = [&] {
+    if (not_scaled_out.empty()) return;
+    page.Paragraph("  ", fmt::format("Instances of several GPUs are left out: {}", not_scaled_out),
+                   Style::kPlain, Style::kDim);
+  };
+  if (report.options.empty()) {
+    std::string why = "no instance in the list has one of these GPUs and fits";
+    if (!over_limits.empty())
+      why = fmt::format("no instance of the list does it within the limits: {}", over_limits);
+    else if (!not_scaled_out.empty())
+      why = "no instance in the list has as many of these GPUs as the job";
+    page.Paragraph("  Prices    ", why, Style::kBold,
+                   over_limits.empty() ? Style::kDim : Style::kWarning);
+    tell_left_out();
+    return;
+  }
+  const std::span<const PlannedOption> all(report.options);
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end].workload == all[begin].workload) ++end;
+    WriteOptionsOf(page, all.subspan(begin, end - begin));
+  }
+  std::vector<std::string> places;  // Each once.
+  for (const PlannedOption& planned : all) {
+    if (!planned.co2_kg) continue;
+    const InstancePrice& instance = planned.option.instance;
+    std::string place =
+        fmt::format("{} {}: {}", instance.provider, instance.region, planned.carbon);
+    if (std::find(places.begin(), places.end(), place) == places.end())
+      places.push_back(std::move(place));
+  }
+  if (!places.empty()) {
+    page.Paragraph("  CO2       ", fmt::format("of instances: {}", fmt::join(places, "; ")),
+                   Style::kBold, Style::kDim);
+  }
+  std::vector<std::string> links;  // Each once.
+  for (const PlannedOption& planned : all) {
+    if (!planned.scaled_out) continue;
+    const InstancePrice& instance = planned.option.instance;
+    std::string link = fmt::format("{} {} as {}", instance.provider, instance.instance,
+                                   planned.scaled_out->network);
+    if (std::find(links.begin(), links.end(), link) == links.end())
+      links.push_back(std::move(link));
+  }
+  if (!links.empty()) {
+    page.Paragraph(
+        "  Links     ",
+        fmt::format("Of a job of one GPU on several, each takes the recorded batch, so there are "
+                    "as many times fewer steps for the same samples, and they sum gradients over "
+                    "the links of one machine: {} (headroom scale tells more).",
+                    fmt::join(links, "; ")),
+        Style::kBold, Style::kDim);
+  }
+  tell_left_out();
+  const bool spread =
+      std::any_of(report.options.begin(), report.options.end(),
+                  [](const PlannedOption& planned) { return planned.option.instances > 1; });
+  if (spread) {
+    page.Paragraph("  ",
+                   "Exchanges between GPUs are taken as recorded, also across several instances, "
+                   "whose network may be slower: headroom scale tells of networks.",
+                   Style::kPlain, Style::kDim);
+  }
+  page.Paragraph(
+      "  Prices    ",
+      over_limits.empty() ? report.prices : fmt::format("{}; {}", report.prices, over_limits),
+      Style::kBold, Style::kDim);
+}
+
+}  // namespace
+
+std::string WhyNotScaledOut(const PredictReport& report) {
+  std::string text;
+  for (const auto& [why, gpus] : report.not_scaled_out)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fmt::join(gpus, ", "), why);
+  return text;
+}
+
+std::string RenderPredictText(const PredictReport& report, bool color, Charset charset) {
+  TextPage page(color, charset);
+  std::size_t begin = 0, baseline = 0;
+  while (begin < report.targets.size()) {
+    std::size_t end = begin;
+    while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
+      ++end;
+    if (baseline < report.baselines.size()) WriteBaseline(page, report.baselines[baseline++]);
+    WriteTargets(page,
+                 {report.targets.begin() + static_cast<std::ptrdiff_t>(begin),
+                  report.targets.begin() + static_cast<std::ptrdiff_t>(end)},
+                 report.targets[begin].workload);
+    begin = end;
+  }
+  for (const PredictAbstention& abstention : report.abstained) {
+    page.Heading("Step on other GPUs", abstention.trace, Style::kDim);
+    page.Paragraph("  ! ", "cannot be told: " + abstention.why, Style::kWarning);
+  }
+  if (report.targets.empty()) return std::move(page).Take();
+  WriteOptions(page, report);
+  page.Blank();
+  if (!report.carbon.empty())
+    page.Paragraph("  CO2       ",
+                   fmt::format("of the GPUs, wherever they stand: {}", report.carbon), Style::kBold,
+                   Style::kDim);
+  for (const std::string& equivalent : report.equivalents)
+    page.Paragraph("            ", equivalent, Style::kPlain, Style::kDim);
+  page.Paragraph("  Models    ", report.constants, Style::kBold, Style::kDim);
+  return std::move(page).Take();
+}
+
+}  // namespace headroom

@@ -1,0 +1,33 @@
+// `headroom report --csv DIR`: one CSV file a list.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/values/report.h"
+#include "answers/report/job_report.h"
+
+namespace headroom {
+
+/// A file to be written: its name within the folder, and its content.
+struct NamedFile {
+  std::string name;
+  std::string content;
+};
+
+/// The files that RenderCsv() makes, in its order.
+inline constexpr std::array<std::string_view, 18> kCsvFiles = {
+    "steps.csv",   "gpu_time.csv",    "idle.csv",      "kernels.csv",  "operators.csv",
+    "layers.csv",  "lines.csv",       "syncs.csv",     "findings.csv", "classes.csv",
+    "regions.csv", "timings.csv",     "callbacks.csv", "metrics.csv",  "waits.csv",
+    "clocks.csv",  "collectives.csv", "memory.csv"};
+
+/// A file a list: RFC 4180 with a header line, UTF-8, keys and units of the JSON report; an absent
+/// value is an empty field. A text that a spreadsheet would take for a formula has a ' before it.
+/// REQUIRES: `files` is not empty.
+std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options);
+
+}  // namespace headroom

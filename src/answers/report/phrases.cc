@@ -1,0 +1,301 @@
+#include "answers/report/phrases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/loop/callbacks.h"
+#include "analysis/steps/step_kind.h"
+#include "base/ascii.h"
+#include "render/escape.h"
+#include "render/number_format.h"
+
+namespace headroom {
+
+std::string_view VerdictSentence(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHost:
+      return "The host holds the step back: the GPU waits because work is launched too late.";
+    case Verdict::kGpuCompute:
+      return "The GPU holds the step back: it works nearly all the time, more of it bound by "
+             "arithmetic than by memory.";
+    case Verdict::kCpuCompute:
+      return "The job computes on the CPU, and that holds the step back.";
+    case Verdict::kGpuMemory:
+      return "The GPU holds the step back: it works nearly all the time, more of it bound by "
+             "memory than by arithmetic.";
+    case Verdict::kInput:
+      return "The input holds the step back: the GPU waits for data.";
+    case Verdict::kCommunication:
+      return "Communication holds the step back: ranks exchange data while nothing computes.";
+    case Verdict::kCallback:
+      return "A callback of the trainer holds the step back: the GPU waits while it runs.";
+    case Verdict::kSynchronization:
+      return "Synchronization holds the step back: the host waits for the GPU, and the GPU then "
+             "runs dry.";
+    case Verdict::kBalanced:
+      return "No one thing holds the step back";
+    case Verdict::kUnknown:
+      break;
+  }
+  return "What holds the step back cannot be told from this trace.";
+}
+
+std::string_view HostVerdictSentence(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kInput:
+      return "The input holds the step back: the loop waits for its batch.";
+    case Verdict::kCommunication:
+      return "Communication holds the step back: the loop waits for other ranks.";
+    case Verdict::kCallback:
+      return "A callback of the trainer holds the step back.";
+    default:
+      return VerdictSentence(verdict);
+  }
+}
+
+std::string VerdictText(const Bottleneck& bottleneck) {
+  std::string text(bottleneck.host_only ? HostVerdictSentence(bottleneck.verdict)
+                                        : VerdictSentence(bottleneck.verdict));
+  if (bottleneck.verdict == Verdict::kBalanced)
+    text += bottleneck.balance.empty() ? "." : fmt::format(": {}.", bottleneck.balance);
+  if (bottleneck.share_pct) {
+    // Of the GPU verdicts the share is that of all its work, not only of the larger kind.
+    const bool gpu =
+        bottleneck.verdict == Verdict::kGpuCompute || bottleneck.verdict == Verdict::kGpuMemory;
+    text += fmt::format(" {} {} of {}.", gpu ? "GPU work holds" : "It holds",
+                        FormatPercent(*bottleneck.share_pct), bottleneck.of);
+  }
+  if (!bottleneck.confidence.empty())
+    text += fmt::format(" Confidence: {}.", bottleneck.confidence);
+  return text;
+}
+
+std::string BreakdownSubject(const TraceReport& report) {
+  const StepBreakdown& breakdown = *report.breakdown;
+  if (breakdown.is_stretch) return "the whole recording";
+  if (breakdown.steps == 1) return fmt::format("step {}", breakdown.step_index);
+  const StepKind kind = CountedKind(report.steps.kinds);
+  const bool differ = report.steps.kinds.size() > 1 && kind != StepKind::kUnknown;
+  return fmt::format("mean of {} {}steps", FormatCount(breakdown.steps),
+                     differ ? fmt::format("{} ", NameOf(kind)) : "");
+}
+
+std::string_view CauseText(std::string_view cause) {
+  if (cause == "gpu") return "the GPU works";
+  if (cause == "host") return "it waits for the host to launch work";
+  if (cause == "input") return "it waits for data, or copies them in";
+  if (cause == "communication") return "ranks exchange data, nothing computes";
+  if (cause == "callback") return "it waits for a trainer's callback";
+  if (cause == "synchronization") return "it idles because of a blocking call";
+  if (cause == "device_to_host") return "it only copies results to the host";
+  if (cause == "queue") return "the next kernel is launched and waits";
+  if (cause == "unknown") return "idle; its cause is not recorded";
+  return "";
+}
+
+std::string_view GradeSentence(char grade, bool verdict) {
+  switch (grade) {
+    case 'A':
+      return "Nothing is damaged; what was not recorded is listed below.";
+    case 'B':
+      return "Something is missing or was repaired: the verdict stands; what does not is listed.";
+    case 'C':
+      return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
+                     : "Some conclusions are taken away.";
+    case 'D':
+      return verdict ? "The GPU work that was launched is not in it: what is said is of the host's "
+                       "clock."
+                     : "The verdict is taken away.";
+    case 'E':
+      return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
+    default:
+      return "Nothing to judge was recorded: no step, no operator, no GPU work.";
+  }
+}
+
+std::string GradeText(const JobReport& job) {
+  std::string sentence(GradeSentence(job.grade(), job.HasVerdict()));
+  const auto worst = std::find_if(job.files().begin(), job.files().end(), [&](const auto& file) {
+    return file.health.grade == job.grade();
+  });
+  const bool all = std::all_of(job.files().begin(), job.files().end(),
+                               [&](const auto& file) { return file.health.grade == job.grade(); });
+  if (job.single() || all || worst == job.files().end()) return sentence;
+  return fmt::format(
+      "Of {}, the worst of {} files: {}", RankName(*worst), job.files().size(),
+      GradeSentence(worst->health.grade, worst->bottleneck.verdict != Verdict::kUnknown));
+}
+
+std::string StepSourceText(const Steps& steps) {
+  const std::string marker = steps.marker.empty() ? "" : fmt::format(" ({})", steps.marker);
+  switch (steps.source) {
+    case StepSource::kAnnotation:
+      return fmt::format("marks in the trace{}", marker);
+    case StepSource::kInferred:
+      return fmt::format("inferred from what repeats{}; confidence {}{}", marker,
+                         steps.confidence.empty() ? "unknown" : steps.confidence,
+                         steps.confidence_reason.empty() ? "" : ": " + steps.confidence_reason);
+    case StepSource::kGiven:
+      return fmt::format("the marker that you gave{}", marker);
+    case StepSource::kNone:
+      break;
+  }
+  return "none";
+}
+
+std::string_view ActionLabel(const Finding& finding) {
+  if (!finding.saves_ms || finding.saves_ms->high > 0) return "do";
+  return finding.saves_ms->low < 0 ? "do not" : "";
+}
+
+std::string SavesText(const Finding& finding) {
+  const std::optional<MsInterval>& saves = finding.saves_ms;
+  if (!saves) return finding.saves_note;
+  const auto ms = [](double value) { return FormatMs(DurationNs(std::llround(value * 1e6))); };
+  constexpr std::string_view kAtMost = "at most: ";
+  const bool bound = finding.saves_note.starts_with(kAtMost);
+  // What helps a job that the GPU paces may cost one that the host paces.
+  if (saves->high <= 0 && saves->low < 0) {
+    return fmt::format("nothing: the {} gets {} longer ({} to {}), by the {}",
+                       finding.of_stretch ? "recording" : "step", ms(-saves->mid), ms(-saves->high),
+                       ms(-saves->low), finding.saves_note);
+  }
+  return fmt::format("{} {}{} ({} to {}): {}", ms(saves->mid),
+                     finding.of_stretch ? "in all" : "a step", bound ? " at most" : "",
+                     ms(saves->low), ms(saves->high),
+                     std::string_view(finding.saves_note).substr(bound ? kAtMost.size() : 0));
+}
+
+std::string CorrectedText(const StepSummary& steps) {
+  const auto ms = [](double value) { return FormatMs(DurationNs(std::llround(value * 1e6))); };
+  return fmt::format("{} without the profiler ({} to {}), which takes {}", ms(steps.corrected->mid),
+                     ms(steps.corrected->low), ms(steps.corrected->high),
+                     FormatPercent(*steps.profiler_overhead_pct));
+}
+
+std::string CountedText(const StepSummary& steps) {
+  const bool one = steps.counted == 1;
+  const std::string what = steps.others > 0 && steps.kind != StepKind::kUnknown
+                               ? fmt::format("{} step", NameOf(steps.kind))
+                               : std::string("step");
+  return fmt::format("{}{}{}", one ? "" : "mean of ",
+                     Plural(static_cast<std::int64_t>(steps.counted), what),
+                     steps.counted < steps.usual ? ", without the first" : "");
+}
+
+std::string WindowText(const EngineSummary& engine) {
+  const std::string steps =
+      engine.of_stretch   ? std::string("the recording")
+      : engine.steps == 1 ? fmt::format("step {}", engine.first_step)
+                          : fmt::format("steps {} to {}", engine.first_step, engine.last_step);
+  if (!engine.error.empty()) return fmt::format("{} cannot be replayed: {}", steps, engine.error);
+  return fmt::format("replays of {} ({}) without the profiler; calibration: {}", steps,
+                     Plural(engine.events, "event"), engine.calibration);
+}
+
+std::string DearestCallbackText(const TraceReport& file) {
+  const CallbackRow* dearest = DearestCallback(file.callbacks);
+  if (dearest == nullptr) return {};
+  constexpr std::size_t kNameWidth = 60;  // A name may be of any length.
+  const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
+  std::string text = fmt::format("the dearest is {}", cut(dearest->callback));
+  if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
+  text +=
+      fmt::format(": {} of its own in {}", FormatMs(dearest->self), Plural(dearest->count, "call"));
+  if (dearest->share_pct)
+    text += fmt::format(", {} of the steps' time", FormatPercent(*dearest->share_pct));
+  return text;
+}
+
+std::string InputWaitText(const InputWait& wait) {
+  return fmt::format(
+      "a batch keeps the host waiting {}; the GPU feels {} of that, its work hides {}",
+      FormatMs(wait.host), FormatMs(wait.exposed), FormatMs(wait.hidden));
+}
+
+std::string InputText(const InputInfo& input) {
+  std::string text =
+      fmt::format("{}, {}, {}", input.format, FormatBytes(static_cast<double>(input.bytes)),
+                  Plural(input.events, "event"));
+  if (input.recordings > 1) text += fmt::format(", {} recordings of one process", input.recordings);
+  if (input.rank) text += fmt::format(", rank {}", *input.rank);
+  if (input.world_size)
+    text += fmt::format("{} of {}", input.rank ? "" : ", one rank", *input.world_size);
+  return text;
+}
+
+std::string DeviceText(const DeviceInfo& device) {
+  const bool is_amd = device.vendor == "AMD";
+  std::string text = device.told_by_size ? device.model : device.name;
+  if (text.empty()) text = "unnamed";
+  if (device.memory_bytes)
+    text += fmt::format(", {}", FormatBytes(static_cast<double>(*device.memory_bytes)));
+  if (device.sms) text += fmt::format(", {} {}", *device.sms, is_amd ? "CUs" : "SMs");
+  if (!device.architecture.empty()) {
+    text += fmt::format(", {}", device.architecture);
+  } else if (!device.compute_capability.empty() && !is_amd) {
+    text += fmt::format(", compute capability {}", device.compute_capability);
+  }
+  if (device.told_by_size) text += " (told by its size)";
+  return text;
+}
+
+std::string NumberText(std::optional<std::int64_t> number) {
+  return number ? fmt::format("{}", *number) : "?";
+}
+
+std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
+  std::vector<DeviceRow> rows;
+  std::int64_t first = 0, last = 0;
+  std::string before;  // The numbers of a row up to its last run of successive ones.
+  for (const DeviceInfo& device : input.devices) {
+    std::string text = DeviceText(device);
+    const bool is_new = rows.empty() || rows.back().text != text;
+    if (is_new) {
+      rows.push_back({"", std::move(text)});
+      before = "GPU ";
+    } else if (device.id - 1 != last) {
+      before = rows.back().numbers + ", ";
+    }
+    if (is_new || device.id - 1 != last) first = device.id;
+    last = device.id;
+    rows.back().numbers =
+        before + (first == last ? fmt::format("{}", last) : fmt::format("{} to {}", first, last));
+  }
+  return rows;
+}
+
+std::string Sentence(std::string_view text) {
+  std::string out(text);
+  const std::string_view word = text.substr(0, text.find_first_of(" ,"));
+  const bool plain =
+      !word.empty() && word.front() != '-' &&
+      std::all_of(word.begin(), word.end(), [](char c) { return IsLower(c) || c == '-'; });
+  if (plain) out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  return out;
+}
+
+std::string FullSentence(std::string_view text) {
+  std::string out = Sentence(text);
+  if (!out.empty() && std::string_view(".!?").find(out.back()) == std::string_view::npos)
+    out.push_back('.');
+  return out;
+}
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ", ";
+    out += word;
+  }
+  return out;
+}
+
+std::string MeanText(const TimeRow& row) {
+  return row.count > 0 ? FormatUs(DurationNs((row.total.ns() + row.count / 2) / row.count)) : "-";
+}
+
+}  // namespace headroom

@@ -1,0 +1,294 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "analysis/steps/step_kind.h"
+#include "analysis/verdict/remedies.h"
+#include "answers/report/phrases.h"
+#include "answers/report/text_sections.h"
+#include "base/statistics.h"
+#include "render/number_format.h"
+
+namespace headroom {
+namespace {
+
+/// A step and the file that it is of.
+struct StepEntry {
+  const StepRow* row;
+  const TraceReport* file;
+};
+
+/// The columns; one that is empty in every row is left out.
+std::vector<RowColumn<StepEntry>> StepColumns(const TextContext& c, bool any_gpu, bool any_host) {
+  using Entry = StepEntry;
+  const auto of_gpu = [any_gpu](auto text_of) {
+    return [=](const Entry& e) {
+      return Span{!any_gpu ? "" : e.row->gpu_busy ? text_of(*e.row) : std::string("-")};
+    };
+  };
+  const bool single = c.job.single();
+  return {
+      {"rank", Kind::kNumber,
+       [=](const Entry& e) {
+         return Span{single || !e.file->input.rank ? "" : fmt::format("{}", *e.file->input.rank)};
+       }},
+      {"step", Kind::kNumber, [](const Entry& e) { return Span{fmt::format("{}", e.row->index)}; }},
+      // Clocks of two files are not comparable.
+      {"start", Kind::kNumber,
+       [=](const Entry& e) {
+         return Span{single ? FormatMs(e.row->start - e.file->trace_start) : ""};
+       }},
+      {"time", Kind::kNumber,
+       [](const Entry& e) {
+         return Span{FormatMs(e.row->wall), Style::kBold};
+       }},
+      {"GPU busy", Kind::kNumber, of_gpu([](const StepRow& r) { return FormatMs(*r.gpu_busy); })},
+      {"host late", Kind::kNumber, of_gpu([](const StepRow& r) { return FormatMs(r.host_wait); })},
+      {"host", Kind::kNumber,
+       [=](const Entry& e) {
+         return Span{!any_host ? "" : e.row->host ? FormatMs(*e.row->host) : "-"};
+       }},
+      {"profiler", Kind::kNumber,
+       of_gpu([](const StepRow& r) { return FormatMs(r.profiler_cost); })},
+      {"queue", Kind::kNumber,
+       of_gpu([](const StepRow& r) { return fmt::format("{:.1f}", r.queue_depth_mean); })},
+      {"most", Kind::kNumber,
+       of_gpu([](const StepRow& r) { return FormatCount(r.queue_depth_max); })},
+      {"", Kind::kText, [file = &c.file](const Entry& e) {
+         const bool median =
+             file->breakdown && e.file == file && e.row->index == file->breakdown->step_index;
+         if (median) return Span{"median"};
+         if (e.row->lost_tasks) return Span{"not whole"};
+         return Span{e.row->of_other_kind ? std::string(NameOf(e.row->kind)) : std::string()};
+       }}};
+}
+
+void StepTable(TextContext& c) {
+  std::vector<StepEntry> entries;
+  for (const TraceReport& file : c.job.files()) {
+    for (const StepRow& row : file.steps.list) entries.push_back({&row, &file});
+  }
+  const std::size_t all = entries.size();
+  if (all > c.Top()) {
+    // Of many steps, the slow ones are worth a look.
+    std::stable_sort(entries.begin(), entries.end(), [](const StepEntry& a, const StepEntry& b) {
+      return a.row->wall > b.row->wall;
+    });
+    entries.resize(c.Top());
+  }
+  const bool any_gpu = c.AnyGpuWork();
+  const bool any_host = std::any_of(entries.begin(), entries.end(),
+                                    [](const StepEntry& entry) { return entry.row->host; });
+  c.page.Blank();
+  WriteTable<StepEntry>(c.page, entries, StepColumns(c, any_gpu, any_host));
+  if (all > entries.size()) {
+    c.page.Line(
+        {{fmt::format("  the slowest {} of {}; for all: {}", entries.size(),
+                      FormatCount(static_cast<std::int64_t>(all)), c.HowToSeeAll(Section::kSteps)),
+          Style::kDim}});
+  }
+  if (any_gpu) {
+    c.Meaning(
+        "host late: GPU idle until the host launched the next task; includes idle behind "
+        "blocking calls. host: the step on the host. profiler: rough estimate of what recording "
+        "adds while the GPU waits for the host. queue, most: tasks launched but not started, "
+        "mean and most.");
+  } else if (any_host) {
+    c.Meaning("host: the step on the host.");
+  }
+}
+
+void BreakdownLine(TextContext& c, std::string_view name, DurationNs time,
+                   std::optional<DurationNs> busy, DurationNs wall, DurationNs largest,
+                   Style style) {
+  constexpr std::size_t kBarWidth = 34;
+  std::vector<Span> line = {{fmt::format("  {:<14}{:>11}{:>9}  ", name, FormatMs(time),
+                                         FormatPercent(SharePct(time, wall))),
+                             time.ns() == 0 ? Style::kDim : style}};
+  for (Span& span : c.page.Bar(busy.value_or(time).ms(), time.ms(), largest.ms(), kBarWidth))
+    line.push_back(std::move(span));
+  if (busy) {
+    line.push_back(
+        {fmt::format("  GPU busy {:>11}", FormatMs(*busy)), time.ns() == 0 ? Style::kDim : style});
+  }
+  c.page.Line(line);
+}
+
+/// Returns whether the steps have a backward pass or an optimizer: a server's have neither.
+bool Trains(const TraceReport& file) {
+  if (!file.breakdown) return false;
+  const BreakdownParts& parts = file.breakdown->step;
+  return (parts.backward + parts.optimizer).ns() > 0;
+}
+
+/// What one step is: "one iteration of training".
+std::string IterationText(const TraceReport& file, StepKind kind) {
+  switch (kind) {
+    case StepKind::kPrefill:
+    case StepKind::kDecode:
+      return fmt::format("one {} iteration", NameOf(kind));
+    case StepKind::kMixed:
+      return "one iteration, of prefill and decode";
+    case StepKind::kEvaluation:
+      return "one iteration of evaluation";
+    case StepKind::kUnknown:
+    case StepKind::kTraining:
+    case StepKind::kTrainingAndEvaluation:
+      break;
+  }
+  return Trains(file) ? "one iteration of training" : "one iteration";
+}
+
+/// The whole steps by kind, if there are several or their tokens are known.
+void KindTable(TextContext& c) {
+  const std::vector<StepKindRow>& kinds = c.file.steps.kinds;
+  if (kinds.empty()) return;
+  using Row = StepKindRow;
+  const std::vector<RowColumn<Row>> columns = {
+      {"kind", Kind::kText,
+       [](const Row& r) {
+         return Span{r.kind == StepKind::kUnknown ? "unknown" : std::string(NameOf(r.kind))};
+       }},
+      {"steps", Kind::kNumber, [](const Row& r) { return Span{FormatCount(r.count)}; }},
+      {"share", Kind::kNumber, [](const Row& r) { return Span{FormatPercent(r.share_pct)}; }},
+      {"mean", Kind::kNumber,
+       [](const Row& r) {
+         return Span{FormatMs(r.mean), Style::kBold};
+       }},
+      {"median", Kind::kNumber, [](const Row& r) { return Span{FormatMs(r.p50)}; }},
+      {"p90", Kind::kNumber, [](const Row& r) { return Span{FormatMs(r.p90)}; }},
+      {"tokens", Kind::kNumber,
+       [](const Row& r) { return Span{r.tokens ? FormatCount(std::llround(*r.tokens)) : ""}; }},
+      {"tokens/s", Kind::kNumber, [](const Row& r) {
+         const std::optional<double> rate = TokensPerSecond(r);
+         return Span{rate ? FormatCount(std::llround(*rate)) : ""};
+       }}};
+  c.page.Blank();
+  WriteTable<Row>(c.page, kinds, columns);
+  if (kinds.size() > 1) {
+    c.Meaning(fmt::format("Figures of the steps are of the {} steps{}.", NameOf(kinds.front().kind),
+                          CountedKind(kinds) == StepKind::kUnknown
+                              ? " and those whose kind is not known"
+                              : " alone"));
+  }
+}
+
+}  // namespace
+
+void WriteBottleneck(TextContext& c) {
+  const Bottleneck& bottleneck = c.file.bottleneck;
+  c.page.Heading(fmt::format("Bottleneck: {}", NameOf(bottleneck.verdict)), c.job.SlowestNote(),
+                 Style::kDim);
+  c.page.Paragraph("  ", VerdictText(bottleneck), Style::kPlain, Style::kBold);
+  for (const std::string& evidence : bottleneck.evidence)
+    c.page.Paragraph("  - ", Sentence(evidence));
+  if (c.file.causes.empty()) return;
+  c.page.Blank();
+  c.Meaning(
+      fmt::format("What each moment is spent on or waits for ({}):", BreakdownSubject(c.file)));
+  DurationNs largest;
+  for (const CauseRow& cause : c.file.causes) largest = std::max(largest, cause.time);
+  for (const CauseRow& cause : c.file.causes) {
+    if (cause.time.ns() == 0 && !c.options.only) continue;
+    std::vector<Span> line = {{fmt::format("  {:<17}{:>11}{:>9}  ", cause.name,
+                                           FormatMs(cause.time), FormatPercent(cause.share_pct))}};
+    for (Span& span : c.page.Bar(cause.time.ms(), cause.time.ms(), largest.ms(), 20)) {
+      line.push_back(std::move(span));
+    }
+    line.push_back({fmt::format("  {}", CauseText(cause.name)), Style::kDim});
+    c.page.Line(line);
+  }
+}
+
+void WriteSteps(TextContext& c) {
+  const StepSummary& summary = c.job.steps();
+  if (!summary.p50 && summary.count > 0) {
+    c.page.Heading("Step time", "", Style::kPlain);
+    c.None("Not known: of no step all GPU tasks were recorded.");
+    return StepTable(c);
+  }
+  if (!summary.p50) {
+    c.page.Heading("Step time", "", Style::kPlain);
+    return c.None(
+        fmt::format("No steps: nothing marks an iteration, and no repetition was recognized. To "
+                    "mark steps: {}.",
+                    HowToTellSteps(c.file.input.recorded_as)));
+  }
+  c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.step_time)), CountedText(summary),
+                 Style::kDim);
+  const std::string iteration = IterationText(c.file, summary.kind);
+  c.Meaning(c.AnyGpuWork()
+                ? fmt::format("One step is {}. It ends where its GPU work ends.", iteration)
+                : fmt::format("One step is {}, as long as the host takes for it: {}{}.", iteration,
+                              c.NoGpuWork(), c.file.health.cut ? " before the file was cut" : ""));
+  if (const std::optional<std::int64_t> every = c.file.steps.optimizer_every) {
+    c.Meaning(fmt::format("The optimizer runs once in {} steps: each is one of {} micro-batches.",
+                          *every, *every));
+  }
+  std::string spread = fmt::format("median {}, from {} to {}", FormatMs(*summary.p50),
+                                   FormatMs(*summary.min), FormatMs(*summary.max));
+  if (summary.usual < summary.whole) spread += "; 1 step that is far slower left out";
+  if (const std::size_t lost = summary.count - summary.whole - summary.others; lost > 0) {
+    spread += fmt::format("; {} without all GPU tasks left out",
+                          FormatCount(static_cast<std::int64_t>(lost)));
+  }
+  if (summary.count > 1) c.page.Paragraph("  spread   ", spread, Style::kDim);
+  if (summary.corrected) c.page.Paragraph("  alone    ", CorrectedText(summary), Style::kDim);
+  c.page.Paragraph("  source   ", StepSourceText(c.file.steps), Style::kDim);
+  if (c.file.steps.tasks_before_first + c.file.steps.tasks_outside > 0 && c.job.single()) {
+    c.page.Paragraph(
+        "  outside  ",
+        fmt::format("{} launched before the first step and {} between or after steps: in no step",
+                    Plural(c.file.steps.tasks_before_first, "GPU task"),
+                    FormatCount(c.file.steps.tasks_outside)),
+        Style::kDim);
+  }
+  KindTable(c);
+  StepTable(c);
+}
+
+void WriteBreakdown(TextContext& c) {
+  if (!c.file.breakdown) {
+    c.page.Heading("Step breakdown", "", Style::kPlain);
+    return c.None(c.file.steps.list.empty() ? "Not known: it needs steps and host events."
+                                            : "Not known: it needs a step that is whole.");
+  }
+  const StepBreakdown& breakdown = *c.file.breakdown;
+  c.page.Heading("Step breakdown",
+                 c.job.single()
+                     ? BreakdownSubject(c.file)
+                     : fmt::format("{} of {}", BreakdownSubject(c.file), c.job.SlowestNote()),
+                 Style::kDim);
+  const bool gpu = c.HasGpuWork();
+  if (!gpu && breakdown.step.other == breakdown.wall) {
+    return c.None(
+        "Not known: no range or operator says what the host does (data, forward, backward, "
+        "optimizer, callbacks).");
+  }
+  c.Meaning(gpu ? "Where the step goes. Each moment belongs to one row, so the rows sum to the "
+                  "step; the GPU is idle in the light part of a bar."
+                : "Where the step goes on the host. Each moment belongs to one row, so the rows "
+                  "sum to the step.");
+  DurationNs largest;
+  for (const PartName& part : kStepParts) largest = std::max(largest, breakdown.step.*part.part);
+  for (const PartName& part : kStepParts) {
+    const DurationNs time = breakdown.step.*part.part;
+    // Without GPU work nothing is idle: the whole bar is solid.
+    const std::optional<DurationNs> busy =
+        gpu ? std::optional(breakdown.gpu.*part.part) : std::nullopt;
+    BreakdownLine(c, part.name, time, busy, breakdown.wall, largest, Style::kPlain);
+  }
+  BreakdownLine(c, "step", breakdown.step.Sum(),
+                gpu ? std::optional(breakdown.gpu.Sum()) : std::nullopt, breakdown.wall,
+                DurationNs(0), Style::kBold);
+  if (const auto busy = c.file.ceiling) {
+    c.Meaning(fmt::format(
+        "Without GPU idle time {} would take {}: {} as fast.",
+        c.file.stretch ? "the recording" : "the step", FormatMs(*busy),
+        FormatFactor(static_cast<double>(breakdown.wall.ns()) / static_cast<double>(busy->ns()))));
+  }
+}
+
+}  // namespace headroom

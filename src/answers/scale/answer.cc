@@ -1,0 +1,270 @@
+#include "answers/scale/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "scale/loop_job.h"
+#include "scale/pipelined_job.h"
+#include "scale/rare_exchange.h"
+#include "scale/recorded_collectives.h"
+#include "scale/traced_job.h"
+
+namespace headroom {
+namespace {
+
+/// Changes that say what flags of the network say.
+constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "dgc", "blueconnect"};
+
+}  // namespace
+
+Result<ScaleAnswer> ScaleAnswer::Make(ScaleQuestion question, NetworkChoice network) {
+  ScaleAnswer answer(std::move(question), std::move(network));
+  if (Status status = answer.Read(); !status.ok()) return status;
+  return answer;
+}
+
+Status ScaleAnswer::Read() {
+  constexpr double kBytesPerMb = 1024.0 * 1024;
+  Result<ExchangeSchedule> exchange = ParseSchedule(question_.schedule);
+  if (!exchange.ok()) return exchange.status();
+  exchange_ = std::move(exchange).value();
+  bucket_bytes_ = exchange_.per_tensor ? 0 : question_.bucket_mb * kBytesPerMb;
+  if (exchange_.local_sgd && question_.exchange_every == 1) {
+    return Status::Usage(
+        "--schedule local-sgd averages parameters in every --exchange-every N steps: give N, 2 or "
+        "more");
+  }
+  if (exchange_.shards() && question_.exchange_every > 1) {
+    return Status::Usage(fmt::format(
+        "--schedule {} sends something in each step; what --exchange-every would save of it is not "
+        "told",
+        question_.schedule));
+  }
+  if (question_.split.micro_batches > 1 && question_.split.stages == 1) {
+    return Status::Usage(
+        "--micro-batches pass the stages of --pipeline-parallel: give both, or --exchange-every "
+        "for gradients of several batches");
+  }
+  const bool plain = std::holds_alternative<BucketSchedule>(exchange_.schedule) &&
+                     !exchange_.local_sgd && question_.exchange_every == 1;
+  if (question_.split.Gpus() > 1 && !plain) {
+    return Status::Usage(
+        "with --tensor-parallel and --pipeline-parallel, replicas exchange their gradients by ddp "
+        "or per-tensor in each step: leave --schedule and --exchange-every out");
+  }
+  if (question_.changes.empty()) return Status::Ok();
+  Result<std::vector<ScenarioCall>> changes = ParseScenario(question_.changes);
+  if (!changes.ok()) return changes.status();
+  for (const ScenarioCall& change : changes.value()) {
+    const std::string_view name = change.scenario->name;
+    if (std::find(kOfTheNetwork.begin(), kOfTheNetwork.end(), name) != kOfTheNetwork.end()) {
+      return Status::Usage(fmt::format(
+          "--with {}: says what --gpus, --bandwidth-gbps and --schedule say; use those", name));
+    }
+    if (name == "batch-size" && question_.strong)
+      return Status::Usage("--with batch-size and --strong both set the batch; give one of them");
+  }
+  changes_ = std::move(changes).value();
+  return Status::Ok();
+}
+
+bool ScaleAnswer::IsPlain() const {
+  return std::holds_alternative<BucketSchedule>(exchange_.schedule) && changes_.empty();
+}
+
+ScaleReport ScaleAnswer::ReportOf(const std::string& path) const {
+  ScaleReport report;
+  report.path = path;
+  report.strong = question_.strong;
+  report.schedule = question_.schedule;
+  report.exchange_every = question_.exchange_every;
+  report.split = question_.split;
+  report.changes = question_.changes;
+  return report;
+}
+
+ScaleReport ScaleAnswer::Without(const std::string& path, const std::string& why) const {
+  ScaleReport report = ReportOf(path);
+  report.no_answer = why;
+  return report;
+}
+
+Status ScaleAnswer::SplitJob(const Job& job, std::int64_t recorded_gpus,
+                             std::optional<TracedLayers>& layers,
+                             std::optional<TensorParallel>& sharing, PipelineStages& stages) const {
+  if (recorded_gpus > 1) {
+    return Status::NoAnswer(
+        "the recorded job is shared out over several GPUs already, as it was written to; "
+        "--tensor-parallel and --pipeline-parallel need a recording on one GPU");
+  }
+  Result<TracedLayers> found = TracedLayers::Find(job);
+  if (!found.ok()) return found.status();
+  layers.emplace(std::move(found).value());
+  Result<TensorParallel> shared = TensorParallel::Share(*layers, question_.split.tensor);
+  if (!shared.ok()) return shared.status();
+  sharing.emplace(std::move(shared).value());
+  if (question_.split.stages == 1) return Status::Ok();
+  Result<PipelineStages> of_layers = sharing->Stages(question_.split.stages);
+  if (!of_layers.ok()) return of_layers.status();
+  stages = std::move(of_layers).value();
+  return Status::Ok();
+}
+
+Status ScaleAnswer::FillStaged(ScalableJob& job, PipelineStages stages,
+                               const std::vector<NamedNetwork>& networks,
+                               ScaleReport& report) const {
+  if (question_.split.stages == 1) return FillCurves(job, networks, report);
+  PipelinedJob pipelined(
+      job, {.split = question_.split, .stages = std::move(stages), .bucket_bytes = bucket_bytes_});
+  return FillCurves(pipelined, networks, report);
+}
+
+Status ScaleAnswer::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,
+                               ScaleReport& report) const {
+  const bool local = exchange_.local_sgd;
+  if (local && !report.gradient_bytes) {
+    report.no_answer =
+        "how many bytes of parameters there are to average cannot be told: no gradient is known by "
+        "its shape";
+    return Status::Ok();
+  }
+  RareExchange rare(job, local ? RareKind::kLocalSgd : RareKind::kAccumulation,
+                    question_.exchange_every, report.gradient_bytes.value_or(0));
+  for (const NamedNetwork& network : networks) {
+    const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
+    if (!placements.ok()) return placements.status();
+    report.curves.push_back(
+        {.cluster = network.topology.name,
+         .bandwidth_gbps = network.bandwidth_gbps,
+         .description = network.description,
+         .points = ScalingCurve(question_.exchange_every > 1 ? rare : job, network.topology,
+                                placements.value(), question_.strong, question_.is_wanted)});
+  }
+  return Status::Ok();
+}
+
+Result<ScaleReport> ScaleAnswer::OfTrace(const Job& job, Forecaster& forecaster,
+                                         const ForecastSource& source,
+                                         const ReplayedRankFacts& rank) const {
+  ScaleReport report = ReportOf(source.path);
+  const std::optional<std::int64_t> recorded = RecordedGpus(job);
+  if (!recorded) {
+    report.no_answer =
+        "the recorded job communicates, and its trace does not say among how many GPUs";
+    return report;
+  }
+  report.recorded_gpus = *recorded;
+  std::vector<NamedNetwork> networks = network_.networks();
+  GpusOfJob recorded_on;
+  recorded_on.placement = {.gpus = *recorded, .nodes = *recorded};
+  if (*recorded > 1) {
+    CollectiveSkew skew = rank.skew ? rank.skew(*recorded) : CollectiveSkew();
+    Result<Topology> fitted = FitRecordedNetwork(job, *recorded, skew.all_reduces);
+    if (!fitted.ok()) {
+      report.no_answer = fitted.status().message();
+      return report;
+    }
+    recorded_on.topology = std::move(fitted).value();
+    recorded_on.overlap = RecordedOverlap(job);
+    recorded_on.waits = std::move(skew.waits);
+    report.overlap = recorded_on.overlap;
+    const NamedNetwork own = NetworkChoice::AsRecorded(recorded_on.topology);
+    report.recorded_network = own.description;
+    if (!network_.is_given()) networks = {own};
+  }
+  std::optional<TracedLayers> layers;
+  std::optional<TensorParallel> sharing;
+  PipelineStages stages;
+  if (question_.split.Gpus() > 1) {
+    if (Status status = SplitJob(job, *recorded, layers, sharing, stages); !status.ok()) {
+      report.no_answer = status.message();
+      return report;
+    }
+  }
+  TracedJob scalable(job, forecaster,
+                     {.recorded = recorded_on,
+                      .bucket_bytes = bucket_bytes_,
+                      .schedule = exchange_.schedule,
+                      .changes = changes_,
+                      .split = question_.split,
+                      .layers = sharing ? &*sharing : nullptr});
+  if (question_.split.stages > 1) stages = scalable.Complete(std::move(stages));
+  const ScaledStep one = scalable.OnOneGpu();
+  if (!one.no_answer.empty()) {
+    report.no_answer = one.no_answer;
+    return report;
+  }
+  report.step_ms = one.step_ms;
+  report.source = "trace";
+  report.replayed_rank = rank.number;
+  report.ranks = rank.compared;
+  report.samples = scalable.samples();
+  report.deviation = scalable.deviation();
+  const std::vector<GradientStep> gradients = FindGradients(job);
+  if (!gradients.empty()) report.gradient_bytes = gradients.front().Bytes();
+  report.calibration = source.calibration;
+  Baseline baseline = forecaster.baseline();
+  baseline.AlsoNote(source.note);
+  report.steps_note = baseline.steps_note;
+  if (Status status = FillStaged(scalable, std::move(stages), networks, report); !status.ok())
+    return status;
+  return report;
+}
+
+Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const Knowledge& knowledge,
+                                        const AnalysisOptions& analysis) const {
+  ScaleReport report = ReportOf(analysis.path);
+  if (!IsPlain() || question_.split.Gpus() > 1) {
+    report.no_answer =
+        "of a loop without GPU work, only ddp, per-tensor and local-sgd can be told, and no "
+        "changes";
+    return report;
+  }
+  const Result<std::unique_ptr<LoopJob>> job =
+      LoopJob::Make(store, knowledge, analysis, bucket_bytes_);
+  if (job.status().code() == StatusCode::kNoAnswer) {
+    report.no_answer = job.status().message();
+    return report;
+  }
+  if (!job.ok()) return job.status();
+  report.step_ms = job.value()->OnOneGpu().step_ms;
+  report.source = "loop";
+  report.deviation = job.value()->deviation();
+  report.gradient_bytes = job.value()->GradientBytes();
+  if (Status status = FillCurves(*job.value(), network_.networks(), report); !status.ok())
+    return status;
+  return report;
+}
+
+Result<ScaleReport> ScaleAnswer::OfList(const std::string& path, const OperatorList& list,
+                                        const DeviceRates& rates, const GpuModels& models) const {
+  if (!IsPlain()) {
+    return Status::Usage(
+        "of a list of operators (--ops), only ddp, per-tensor and local-sgd can be told, and no "
+        "--with");
+  }
+  ScaleReport report = ReportOf(path);
+  const Result<std::unique_ptr<ListedJob>> job =
+      ListedJob::Make(list, rates, models.constants(), bucket_bytes_, question_.split);
+  if (job.status().code() == StatusCode::kNoAnswer) {
+    report.no_answer = job.status().message();
+    return report;
+  }
+  if (!job.ok()) return job.status();
+  report.step_ms = job.value()->OnOneGpu().step_ms;
+  report.source = "operators";
+  report.gpu = rates.device->short_name;
+  report.samples = job.value()->samples();
+  report.gradient_bytes = job.value()->GradientBytes();
+  report.steps_note = models.WhyExtrapolated(rates);
+  Status status = FillStaged(*job.value(), job.value()->stages(), network_.networks(), report);
+  if (!status.ok()) return status;
+  return report;
+}
+
+}  // namespace headroom

@@ -1,0 +1,90 @@
+#include "answers/scale/exchange_schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "render/escape.h"
+
+namespace headroom {
+namespace {
+
+/// Those that change what is sent and when.
+constexpr std::array kScenarios = {"p3", "dgc", "blueconnect"};
+constexpr std::string_view kServers = "parameter-server";
+
+/// Those without keys.
+struct Plain {
+  std::string_view name;
+  ExchangeSchedule (*make)();
+};
+constexpr Plain kPlain[] = {
+    {"ddp", [] { return ExchangeSchedule(); }},
+    {"per-tensor", [] { return ExchangeSchedule{.has_buckets = false, .per_tensor = true}; }},
+    {"local-sgd", [] { return ExchangeSchedule{.has_buckets = false, .local_sgd = true}; }},
+    {"zero-1", [] { return ExchangeSchedule{.schedule = ZeroStage::kOptimizer}; }},
+    {"zero-2", [] { return ExchangeSchedule{.schedule = ZeroStage::kGradients}; }},
+    {"zero-3", [] { return ExchangeSchedule{.schedule = ZeroStage::kParameters}; }},
+    {"fsdp", [] { return ExchangeSchedule{.schedule = ZeroStage::kParameters}; }},
+};
+
+Status Unknown(std::string_view text) {
+  return Status::Usage(fmt::format("--schedule {}: must be {}",
+                                   Printable(std::string(text), Charset::kAscii), kSchedules));
+}
+
+Result<ExchangeSchedule> ParseServers(std::string_view text) {
+  constexpr std::int64_t kMost = 1'000'000;
+  ExchangeSchedule parsed = {.schedule = ServerSchedule(), .has_buckets = false};
+  if (text == kServers) return parsed;
+  constexpr std::string_view kKey = ":servers=";
+  const std::string_view key = text.substr(kServers.size());
+  if (!key.starts_with(kKey)) return Unknown(text);
+  const std::string_view digits = key.substr(kKey.size());
+  std::int64_t servers = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), servers);
+  if (error != std::errc() || end != digits.data() + digits.size() || servers < 1 ||
+      servers > kMost) {
+    return Status::Usage(fmt::format("--schedule {}: servers must be from 1 to {}",
+                                     Printable(std::string(text), Charset::kAscii), kMost));
+  }
+  parsed.schedule = ServerSchedule{.servers = servers};
+  return parsed;
+}
+
+}  // namespace
+
+Result<ExchangeSchedule> ParseSchedule(std::string_view text) {
+  for (const Plain& plain : kPlain) {
+    if (text == plain.name) return plain.make();
+  }
+  if (text.starts_with(kServers)) return ParseServers(text);
+  Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
+  if (!calls.ok() || calls.value().size() != 1) return Unknown(text);
+  ScenarioCall& call = calls.value().front();
+  const std::string_view name = call.scenario->name;
+  if (std::find(kScenarios.begin(), kScenarios.end(), name) == kScenarios.end())
+    return Unknown(text);
+  if (name == "dgc" && call.arguments.Number("ratio") < 1) {
+    return Status::Usage(
+        fmt::format("--schedule {}: a ratio below 1 does not compress; ratio=100 sends one "
+                    "hundredth of the gradients",
+                    text));
+  }
+  const bool has_buckets = name != "p3";
+  return ExchangeSchedule{.schedule = std::move(call), .has_buckets = has_buckets};
+}
+
+std::vector<std::string_view> ScheduleNames() {
+  std::vector<std::string_view> names(kScenarios.begin(), kScenarios.end());
+  names.push_back(kServers);
+  for (const Plain& plain : kPlain) names.push_back(plain.name);
+  return names;
+}
+
+}  // namespace headroom

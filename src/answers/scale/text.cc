@@ -1,0 +1,219 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "answers/scale/render.h"
+#include "base/units.h"
+#include "render/number_format.h"
+#include "render/text_page.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kPercent = 100;
+
+std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
+
+/// Never as a power of ten.
+std::string Rate(double per_second) {
+  constexpr double kWhole = 1000;
+  return per_second >= kWhole ? fmt::format("{:.0f}", per_second)
+                              : fmt::format("{:.4g}", per_second);
+}
+
+/// Of what the limit is, after its name and a colon.
+std::string_view Meaning(ScalingLimit limit, bool loop) {
+  switch (limit) {
+    case ScalingLimit::kGpu:
+      return "the GPU's own work";
+    case ScalingLimit::kHost:
+      return loop ? "the host's own work" : "the host that launches it";
+    case ScalingLimit::kLoader:
+      return "its data loader";
+    case ScalingLimit::kBandwidth:
+      return "the bytes over the slowest link";
+    case ScalingLimit::kLatency:
+      return "the number of messages, whatever their size";
+    case ScalingLimit::kStraggler:
+      return "waiting for the slowest rank of each step";
+    case ScalingLimit::kPipeline:
+      return "stages without work while the first and the last batch pass the others";
+  }
+  return "";
+}
+
+/// By how far N GPUs are from N times one.
+Style StyleOf(double efficiency) {
+  constexpr double kGood = 0.9, kPoor = 0.6;
+  if (efficiency >= kGood) return Style::kGood;
+  return efficiency < kPoor ? Style::kBad : Style::kWarning;
+}
+
+void WriteBaseline(TextPage& page, const ScaleReport& report) {
+  page.Heading("One GPU", report.path, Style::kDim);
+  std::string step = fmt::format("{} ({} to {}) without the profiler", Ms(report.step_ms.mid),
+                                 Ms(report.step_ms.low), Ms(report.step_ms.high));
+  if (report.source == "loop") {
+    step = fmt::format("{} ({} to {}), the host being the device", Ms(report.step_ms.mid),
+                       Ms(report.step_ms.low), Ms(report.step_ms.high));
+  }
+  if (report.source == "operators") {
+    step = fmt::format("{} ({} to {}) on {} by its operators, kernels alone and no optimizer",
+                       Ms(report.step_ms.mid), Ms(report.step_ms.low), Ms(report.step_ms.high),
+                       report.gpu);
+  }
+  if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
+  if (report.recorded_gpus > 1)
+    step += fmt::format("; recorded as one of {}, over {}; here without them", report.recorded_gpus,
+                        report.recorded_network);
+  page.Paragraph("  Step       ", step, Style::kBold);
+  if (report.replayed_rank) {
+    page.Paragraph(
+        "  Replayed   ",
+        report.ranks > 1
+            ? fmt::format("rank {}, the usual one by what it computes, of {} on one "
+                          "clock: what it waited for others is no transfer",
+                          *report.replayed_rank, report.ranks)
+            : fmt::format("rank {}, the usual one by what it computes; no other could be "
+                          "compared with it, so what it waited is taken for transfer",
+                          *report.replayed_rank),
+        Style::kBold);
+  }
+  if (report.overlap) {
+    const OverlapSlowdown& overlap = *report.overlap;
+    page.Paragraph(
+        "  Overlap    ",
+        overlap.is_told()
+            ? fmt::format("kernels take {:.2f} times as long beside a collective ({:.2f} "
+                          "to {:.2f}, of {} that ran both ways); not so on one GPU",
+                          overlap.mid, overlap.low, overlap.high, overlap.kernels)
+            : fmt::format("kernels that ran beside a collective took {:.2f} to {:.2f} "
+                          "times as long as alone: no slowdown is told",
+                          overlap.low, overlap.high),
+        Style::kBold);
+  }
+  if (!report.steps_note.empty())
+    page.Paragraph("  Steps      ", report.steps_note, Style::kBold, Style::kWarning);
+  if (report.gradient_bytes) {
+    page.Paragraph(
+        "  Gradients  ",
+        fmt::format("{} a step{}", FormatBytes(*report.gradient_bytes),
+                    report.samples ? fmt::format(", of {}", Plural(*report.samples, "sample"))
+                                   : ", of samples that cannot be told"),
+        Style::kBold);
+  }
+  page.Paragraph("  Ranks      ",
+                 report.deviation
+                     ? fmt::format("alike; a rank's steps vary by {}, and all wait for the slowest",
+                                   FormatPercent(kPercent * *report.deviation))
+                 : report.source == "operators"
+                     ? "alike, and no straggler is counted: nothing was recorded"
+                     : "alike, and no straggler is counted: too few whole steps to tell how they "
+                       "vary",
+                 Style::kBold);
+}
+
+void WriteSplit(TextPage& page, const ModelParallel& split) {
+  if (split.Gpus() == 1) return;
+  std::string text = fmt::format("{} GPUs each", split.Gpus());
+  if (split.tensor > 1) text += fmt::format(", {} to a layer", split.tensor);
+  if (split.stages > 1) {
+    text +=
+        fmt::format(", {} stages through which {} a step", split.stages,
+                    split.micro_batches == 1 ? "one batch goes"
+                                             : fmt::format("{} batches go", split.micro_batches));
+  }
+  page.Paragraph("  Replicas   ", text, Style::kBold);
+  page.Paragraph(
+      "  ",
+      "Experimental: held against one measurement of shared layers and one of stages with a "
+      "single batch, both by lists of operators (docs/accuracy.md).",
+      Style::kPlain, Style::kWarning);
+}
+
+void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
+  constexpr std::size_t kBeside = 60;  // Characters; beside the title there is no more room.
+  const bool fits = curve.description.size() <= kBeside;
+  page.Heading(report.strong ? "Strong scaling" : "Weak scaling", fits ? curve.description : "",
+               Style::kDim);
+  if (!fits) page.Paragraph("  ", curve.description, Style::kPlain, Style::kDim);
+  std::vector<std::vector<Span>> rows;
+  for (const ScalingPoint& point : curve.points) {
+    std::vector<Span> row = {{fmt::format("{}", point.placement.gpus)},
+                             {fmt::format("{}", point.placement.nodes)}};
+    if (!point.no_answer.empty()) {
+      row.insert(row.end(), {{"-"}, {""}, {""}, {""}, {""}, {"not told", Style::kDim}});
+    } else {
+      row.insert(
+          row.end(),
+          {{Ms(point.step_ms.mid), Style::kBold},
+           {fmt::format("{} to {}", Ms(point.step_ms.low), Ms(point.step_ms.high)), Style::kDim},
+           {point.samples_per_s ? Rate(*point.samples_per_s) : ""},
+           {FormatPercent(kPercent * point.efficiency), StyleOf(point.efficiency)},
+           {point.placement.gpus > 1 ? Ms(point.exposed_ms) : ""},
+           {std::string(Name(point.limit))}});
+    }
+    rows.push_back(std::move(row));
+  }
+  page.Table({{"GPUs"},
+              {"machines"},
+              {"step"},
+              {"range"},
+              {"samples/s"},
+              {"efficiency"},
+              {"exposed"},
+              {"limited by", TextColumn::Kind::kText}},
+             rows);
+  // Each limit and each reason once, at the first point that it holds.
+  std::vector<std::string> said;
+  const auto say = [&](std::string_view head, const std::string& text) {
+    if (std::find(said.begin(), said.end(), text) != said.end()) return;
+    said.push_back(text);
+    page.Paragraph(fmt::format("  {:<11}", head), text, Style::kBold);
+  };
+  for (const ScalingPoint& point : curve.points) {
+    if (!point.no_answer.empty()) {
+      say(Plural(point.placement.gpus, "GPU"), point.no_answer);
+    } else {
+      say(Name(point.limit), std::string(Meaning(point.limit, report.source == "loop")));
+    }
+  }
+}
+
+}  // namespace
+
+std::string RenderScaleText(const ScaleReport& report, bool color, Charset charset) {
+  TextPage page(color, charset);
+  if (!report.no_answer.empty()) {
+    page.Heading("Scaling", report.path, Style::kDim);
+    page.Paragraph("  ", "cannot be told: " + report.no_answer, Style::kPlain, Style::kWarning);
+    return std::move(page).Take();
+  }
+  WriteBaseline(page, report);
+  WriteSplit(page, report.split);
+  for (const ScaleCurve& curve : report.curves) {
+    WriteCurve(page, report, curve);
+  }
+  const auto largest = [&]() -> const ScalingPoint* {
+    const ScalingPoint* found = nullptr;
+    for (const ScalingPoint& point : report.curves.back().points) {
+      if (point.no_answer.empty() && point.placement.gpus > 1) found = &point;
+    }
+    return found;
+  }();
+  if (largest != nullptr) {
+    page.Blank();
+    page.Paragraph(fmt::format("  {} GPUs: ", largest->placement.gpus), largest->why, Style::kBold,
+                   Style::kDim);
+  }
+  page.Paragraph("  ",
+                 "Communication is known to about a third by itself; what it costs depends on how "
+                 "much of it computation hides. exposed: what the step waits for it.",
+                 Style::kPlain, Style::kDim);
+  return std::move(page).Take();
+}
+
+}  // namespace headroom

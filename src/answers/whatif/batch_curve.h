@@ -1,0 +1,23 @@
+// What `headroom whatif` adds to a forecast of another batch size.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "render/json_writer.h"
+#include "render/text_page.h"
+#include "whatif/scenarios/batch_curve.h"
+
+namespace headroom {
+
+/// "+3.9 GB", "-12 MB", "none" or "unknown": of GPU memory that a change adds.
+std::string MemoryText(std::optional<std::int64_t> delta_bytes);
+
+/// The value of the key `batch_curve`.
+void WriteBatchCurveJson(const BatchCurve& curve, JsonWriter& json);
+/// @param name  of the forecast, as the user wrote it
+void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPage& page);
+
+}  // namespace headroom

@@ -1,0 +1,16 @@
+// What `headroom whatif --self-check` adds.
+#pragma once
+
+#include <span>
+
+#include "render/json_writer.h"
+#include "render/text_page.h"
+#include "whatif/self_check.h"
+
+namespace headroom {
+
+/// The value of the key `self_check`.
+void WriteSelfCheckJson(std::span<const SelfCheck> checks, JsonWriter& json);
+void WriteSelfCheckText(std::span<const SelfCheck> checks, TextPage& page);
+
+}  // namespace headroom

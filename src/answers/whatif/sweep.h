@@ -1,0 +1,14 @@
+// What `headroom whatif --sweep` adds.
+#pragma once
+
+#include "render/json_writer.h"
+#include "render/text_page.h"
+#include "whatif/sweep.h"
+
+namespace headroom {
+
+/// The value of the key `sweep`.
+void WriteSweepJson(const Sweep& sweep, JsonWriter& json);
+void WriteSweepText(const Sweep& sweep, TextPage& page);
+
+}  // namespace headroom

@@ -1,0 +1,24 @@
+// /sys/class/infiniband: RDMA traffic, which the counters of the network interfaces leave out.
+#pragma once
+
+#include <vector>
+
+#include "capture/metrics/board/metric_source.h"
+
+namespace headroom {
+
+/// One instance a port: "mlx5_0:1".
+class InfinibandSource : public MetricSource {
+ public:
+  InfinibandSource(const std::string& root, MetricBoard& board);
+  void Read(SampleRun& run) override;
+
+ private:
+  struct Counter {
+    KernelFile file;
+    MetricBoard::Id id;
+  };
+  std::vector<Counter> counters_;
+};
+
+}  // namespace headroom

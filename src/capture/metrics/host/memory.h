@@ -1,0 +1,29 @@
+// /proc/meminfo: the memory of the host.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "capture/metrics/board/metric_source.h"
+
+namespace headroom {
+
+/// In bytes; nullopt where a kernel does not tell. (The file says kB and means KiB.)
+struct MemInfo {
+  std::optional<std::uint64_t> total, available, buffers, cached, shared, dirty, writeback;
+};
+
+MemInfo ParseMemInfo(std::string_view text);
+
+class MemorySource : public MetricSource {
+ public:
+  MemorySource(const std::string& root, MetricBoard& board);
+  void Read(SampleRun& run) override;
+
+ private:
+  KernelFile file_;
+  MetricBoard::Id available_, total_, cached_, shared_, dirty_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,25 @@
+// RAPL: energy of processor packages and their memory, from /sys/class/powercap.
+#pragma once
+
+#include <vector>
+
+#include "capture/metrics/board/metric_source.h"
+
+namespace headroom {
+
+/// One instance a zone: "package-0", "package-0 dram". Most systems let only root read them; few
+/// virtual machines have any.
+class RaplSource : public MetricSource {
+ public:
+  RaplSource(const std::string& root, MetricBoard& board);
+  void Read(SampleRun& run) override;
+
+ private:
+  struct Zone {
+    KernelFile energy;
+    MetricBoard::Id power;
+  };
+  std::vector<Zone> zones_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,179 @@
+#include "cli/commands/data_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "analysis/analyze.h"
+#include "analysis/names/knowledge.h"
+#include "answers/data/answer.h"
+#include "answers/data/render.h"
+#include "cli/flags/value_checks.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/payload.h"
+#include "cli/terminal/progress.h"
+#include "ingest/open_trace.h"
+#include "render/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kDataExamples = R"(Examples:
+  headroom record -o run.pftrace -- python train.py   record a run; nothing in it is changed
+  headroom data run.pftrace                           which stage starves the loop, and the fix
+  headroom data run.pftrace workers=8,prefetch=4 cached=50% stage=RandomResizedCrop:2
+  headroom data run.pftrace --json                    for programs (docs/data.md)
+
+A change is KEY=VALUE[,KEY=VALUE...]: workers, prefetch, pin, batch, cached (share of the samples
+kept in memory), cached-files (share of the reads), stage=NAME:FACTOR (so many times as fast), cores,
+storage (how many read at once before they slow each other down), storage-speed (so many times as
+fast), step (factor on the loop's own time).
+
+Exit codes: 0 fine; 2 usage; 3 the file is unreadable, no trace, or holds nothing of a loader;
+4 cannot write, or internal error.
+)";
+
+constexpr const char* kBenchExamples = R"(Examples:
+  headroom data bench train:make_loader               make_loader() of train.py returns a DataLoader
+  headroom data bench train:Images --workers 0,2,8    a class of a dataset, made without arguments
+
+Measures one sample (its files in memory and not), each stage, collation, and the whole loader with k
+workers, each with a 95 % interval. Nothing is trained.
+
+Exit codes: 0 fine; 2 usage; 3 the container raised, or is empty.
+)";
+
+bool IsListOfCounts(const std::string& text) {
+  constexpr std::size_t kMostDigits = 4;
+  std::size_t digits = 0;
+  for (const char c : text + ",") {
+    if (c == ',') {
+      if (digits == 0 || digits > kMostDigits) return false;
+      digits = 0;
+    } else if (c < '0' || c > '9') {
+      return false;
+    } else {
+      ++digits;
+    }
+  }
+  return true;
+}
+
+/// What the median step tells of the loop; what it does not, where there is none.
+LoopView ViewOf(const TraceStore& store, const std::string& path) {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return LoopViewOf({}, store);
+  AnalysisOptions options;
+  options.path = path;
+  const Result<TraceReport> analysis = Analyze(store, *knowledge.value(), options);
+  return LoopViewOf(analysis.ok() ? analysis.value() : TraceReport(), store);
+}
+
+}  // namespace
+
+DataCommand::DataCommand(Command parent) {
+  command_ = parent.AddCommand("data", "Which stage of the input pipeline starves the loop",
+                               kDataExamples);
+  command_.AddOption("TRACE", trace_, "A recording of `headroom record`").TypeName("");
+  command_.AddOption("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]").TypeName("");
+  command_
+      .AddOption("--loader", loader_,
+                 "Of several loaders, the K-th by how long the loop waited for them [1]")
+      .TypeName("K")
+      .Check(WholeNumber(1, 1'000'000));
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.data/1");
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
+
+  bench_ = command_.AddCommand("bench", "A data container alone: samples, stages, workers",
+                               kBenchExamples);
+  bench_.AddOption("MODULE:FUNCTION", function_, "Returns a DataLoader, or a dataset")
+      .Required()
+      .TypeName("");
+  bench_.AddOption("--workers", workers_, "Numbers of workers to drain the loader with [0,1,2,4]")
+      .TypeName("K,...")
+      .Check({[](const std::string& text) {
+        return IsListOfCounts(text) ? std::string()
+                                    : text + " is no list of numbers of workers, as 0,2,4";
+      }});
+  bench_.AddOption("--seconds", seconds_, "For each measurement [3]")
+      .TypeName("S")
+      .Check(Between(0.01, 3600));
+  bench_.AddOption("--python", python_, "Python that has PyTorch [python3]").TypeName("PATH");
+  bench_.AddFlag("--json", json_, "One JSON object, format headroom.data-bench/1");
+}
+
+Status DataCommand::RunBench() const {
+  const Payload payload = FindPayload();
+  if (payload.package.empty()) {
+    return Status::Internal(
+        "the Python package is not beside this program; build it: cmake --build --preset "
+        "release");
+  }
+  const std::string packages = std::filesystem::path(payload.package).parent_path().string();
+  const char* before = std::getenv("PYTHONPATH");
+  const std::string path =
+      before == nullptr || before[0] == 0 ? packages : fmt::format("{}:{}", packages, before);
+  setenv("PYTHONPATH", path.c_str(), 1);
+  std::vector<std::string> words = {python_,
+                                    "-m",
+                                    "headroom.data",
+                                    function_,
+                                    workers_,
+                                    fmt::format("{}", seconds_),
+                                    json_ ? "json" : "text"};
+  std::vector<char*> argv(words.size() + 1, nullptr);
+  std::ranges::transform(words, argv.begin(), [](std::string& word) { return word.data(); });
+  execvp(argv.front(), argv.data());
+  return Status::Usage(fmt::format("cannot run {}: {}; --python names a Python that has PyTorch",
+                                   python_, std::strerror(errno)));
+}
+
+Status DataCommand::Run() {
+  if (bench_.is_chosen()) return RunBench();
+  if (trace_.empty()) return Status::Usage("TRACE is missing: headroom data TRACE [CHANGE...]");
+  if (!output_path_.empty() && output_path_ != "-") {
+    if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
+      return status;
+  }
+  // Wrong keys are told before a large trace is read.
+  const Result<std::vector<NamedLoadingChange>> changes = ParseLoadingChanges(changes_);
+  if (!changes.ok()) return changes.status();
+  OpenOptions open;
+  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Progress progress(!quiet_, "reading " + Printable(trace_, Charset::kAscii));
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  const Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace_, open);
+  if (!store.ok()) return store.status();
+  const auto& log = store.value()->log.rows();
+  const bool lost = std::any_of(log.begin(), log.end(), [](const ImportLogRow& row) {
+    return DocOf(row.issue).severity != Severity::kInfo;
+  });
+  if (lost && !quiet_) {
+    Remark(
+        fmt::format("{}: something of it was damaged or left out; `headroom report {} --only "
+                    "health` says what\n",
+                    Printable(trace_, Charset::kAscii), Printable(trace_, Charset::kAscii)));
+  }
+
+  DataAnswer answer(*store.value(), trace_, ViewOf(*store.value(), trace_));
+  const Result<DataReport> report = answer.Ask(loader_, changes.value());
+  if (!report.ok()) return report.status();
+  return WriteResult(json_
+                         ? RenderDataJson(report.value())
+                         : RenderDataText(report.value(), UseColor(ColorMode::kAuto, output_path_),
+                                          CharsetOfEnvironment()),
+                     output_path_);
+}
+
+}  // namespace headroom::cli

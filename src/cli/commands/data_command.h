@@ -1,0 +1,37 @@
+// `headroom data`: the input pipeline of a recorded run; `headroom data bench`: a data container
+// alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/flags/subcommand.h"
+
+namespace headroom::cli {
+
+class DataCommand : public Subcommand {
+ public:
+  explicit DataCommand(Command parent);
+
+  Command command() const override { return command_; }
+  Status Run() override;
+
+ private:
+  Command command_;
+  std::string trace_;
+  std::vector<std::string> changes_;
+  std::string output_path_;
+  std::int64_t loader_ = 1;
+  bool json_ = false, quiet_ = false;
+
+  /// Replaces this process by Python's benchmark; returns where that fails.
+  Status RunBench() const;
+
+  Command bench_;
+  std::string function_, python_ = "python3";
+  std::string workers_ = "0,1,2,4";
+  double seconds_ = 3;
+};
+
+}  // namespace headroom::cli

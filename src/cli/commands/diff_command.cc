@@ -1,0 +1,214 @@
+#include "cli/commands/diff_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "answers/diff/render.h"
+#include "answers/report/markdown.h"
+#include "base/read_file.h"
+#include "cli/flags/value_checks.h"
+#include "cli/inputs/profile_run.h"
+#include "cli/terminal/output.h"
+#include "compare/baseline_file.h"
+#include "compare/comparability.h"
+#include "compare/this_machine.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kDiffExamples = R"(Examples:
+  headroom diff before.json.gz after.json.gz             what changed, and what it consists of
+  headroom diff main after.json.gz                       against a baseline (headroom baseline save)
+  headroom diff a1.json.gz b1.json.gz --also-a a2.json.gz --also-b b2.json.gz
+  headroom diff before/ after/                           folders with a trace of each rank
+  headroom diff main after.json.gz --gate 'step_ms<=+3%' --gate 'gpu_tasks<=+0%' --md
+  headroom diff main after.json.gz --gate rules.toml
+
+A rule is METRIC<=LIMIT or METRIC>=LIMIT. '+3%' and '+2ms' limit the change from A to B; '80ms' limits
+B. Metrics, the noise model and what makes runs comparable: docs/diff.md.
+
+Exit codes: 0 fine, or the gate passes; 1 the gate fails, is inconclusive (unless
+--allow-inconclusive), a figure is missing, or the runs are not comparable; 2 usage, a rule that
+names nothing included; 3 a file is unreadable, no trace, or has no whole step; 4 cannot write, or
+internal error.
+)";
+
+constexpr const char* kGateGroup = "Gate";
+constexpr std::int64_t kTextRows = 8;
+
+}  // namespace
+
+DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextRows) {
+  command_ = parent.AddCommand("diff", "What changed from one run to another; --gate for CI",
+                               kDiffExamples);
+  command_
+      .AddOption("A", a_,
+                 "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
+      .Required()
+      .TypeName("TRACE");
+  command_.AddOption("B", b_, "What is compared with it: the same").Required().TypeName("TRACE");
+  command_.AddOption("--also-a", also_a_, "A repeated run of A; may be given several times")
+      .TypeName("FILE")
+      .OneValueEach();
+  command_.AddOption("--also-b", also_b_, "A repeated run of B; may be given several times")
+      .TypeName("FILE")
+      .OneValueEach();
+  command_.AddOption("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))
+      .TypeName("DIR");
+  command_.AddFlag("--here", here_,
+                   "B was recorded on this machine as it is set up now: compare its settings, too");
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.diff/1");
+  command_.AddFlag("--md", markdown_, "Markdown, e.g. for a pull request");
+  command_
+      .AddOption("--max-bytes", max_bytes_,
+                 fmt::format("Length of --md at most, from 1000; rows are left out first [{}]",
+                             kMarkdownBytes))
+      .TypeName("N")
+      .Check(WholeNumber(1000, 1'000'000'000));
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  command_
+      .AddOption("--top", top_,
+                 fmt::format("Rows of each table of the text and the Markdown [{}]", kTextRows))
+      .TypeName("N")
+      .Check(WholeNumber(1, 1'000'000));
+  AddJobFlags(command_, options_);
+  command_
+      .AddOption("--gate", gates_,
+                 "A rule, e.g. 'step_ms<=+3%', or a TOML file of rules; may be given several "
+                 "times")
+      .TypeName("RULE|FILE")
+      .Check(Known(GateMetrics()))
+      .OneValueEach()
+      .Group(kGateGroup);
+  command_
+      .AddOption("--accept", accepted_,
+                 "Differences that are meant, as --gate names them: gpu, batch, math_dtype, ...")
+      .TypeName("FACT,...")
+      .Delimiter(',')
+      .Check(Known(BlockingFacts()))
+      .OneValueEach()
+      .Group(kGateGroup);
+  command_
+      .AddFlag("--allow-inconclusive", allow_inconclusive_,
+               "Exit with 0 where the noise hides whether a rule holds")
+      .Group(kGateGroup);
+  command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+}
+
+Status DiffCommand::CheckArguments() const {
+  if (json_ && markdown_) return Status::Usage("choose one of --json and --md");
+  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
+  if (gates_.empty() && allow_inconclusive_)
+    return Status::Usage("--allow-inconclusive is of a gate: give --gate RULE");
+  if (Status status = CheckAccepted(accepted_); !status.ok()) return status;
+  if (const Result<AnalysisOptions> analysis = AnalysisOf(options_); !analysis.ok())
+    return analysis.status();
+  if (output_path_.empty() || output_path_ == "-") return Status::Ok();
+  std::vector<std::string> inputs = {a_, b_};
+  inputs.insert(inputs.end(), also_a_.begin(), also_a_.end());
+  inputs.insert(inputs.end(), also_b_.begin(), also_b_.end());
+  inputs.insert(inputs.end(), gates_.begin(), gates_.end());
+  for (const std::string& named : {a_, b_}) {
+    if (CheckBaselineName(named).ok()) inputs.push_back(BaselinePath(folder_, named));
+  }
+  return RefuseToOverwrite("-o", output_path_, inputs);
+}
+
+Result<std::vector<GateRule>> DiffCommand::Rules() const {
+  std::vector<GateRule> rules;
+  for (const std::string& text : gates_) {
+    if (!text.ends_with(".toml")) {
+      Result<GateRule> rule = ParseGateRule(text);
+      if (!rule.ok()) return rule.status();
+      rules.push_back(std::move(rule).value());
+      continue;
+    }
+    const Result<std::string> content = ReadRequiredFile("--gate", text);
+    if (!content.ok()) return content.status();
+    Result<std::vector<GateRule>> of_file = ReadGateRules({text, content.value()});
+    if (!of_file.ok()) return of_file.status();
+    rules.insert(rules.end(), of_file.value().begin(), of_file.value().end());
+  }
+  return rules;
+}
+
+Result<JobProfile> DiffCommand::Read(const std::string& named, const std::vector<std::string>& also,
+                                     std::string_view flag, const Knowledge& knowledge) const {
+  Result<std::optional<JobProfile>> baseline = FindBaseline(named, folder_);
+  if (!baseline.ok()) return baseline.status();
+  if (baseline.value()) {
+    if (!also.empty()) {
+      return Status::Usage(fmt::format(
+          "{}: {} is a baseline, which holds its own repeated runs: save it anew with all of them "
+          "(headroom baseline save NAME TRACE...)",
+          flag, named));
+    }
+    if (!options_.steps.empty() && !options_.quiet) {
+      Remark(
+          fmt::format("headroom: --steps does not apply to {}: a baseline has the steps that "
+                      "it was saved with\n",
+                      Printable(named, CharsetOfEnvironment())));
+    }
+    return std::move(*baseline.value());
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(named, error) && CheckBaselineName(named).ok()) {
+    return Status::BadInput(fmt::format(
+        "{}: no such file, and no baseline of that name in {}; headroom baseline list shows which "
+        "there are",
+        named, folder_));
+  }
+  std::vector<std::string> files = {named};
+  files.insert(files.end(), also.begin(), also.end());
+  return ProfileTraces(files, knowledge, options_);
+}
+
+Status DiffCommand::Run() {
+  if (Status status = CheckArguments(); !status.ok()) return status;
+  // Wrong rules are told before large traces are read.
+  const Result<std::vector<GateRule>> rules = Rules();
+  if (!rules.ok()) return rules.status();
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  Result<JobProfile> a = Read(a_, also_a_, "--also-a", *knowledge.value());
+  if (!a.ok()) return a.status();
+  Result<JobProfile> b = Read(b_, also_b_, "--also-b", *knowledge.value());
+  if (!b.ok()) return b.status();
+  if (here_) {
+    for (ProfileFact& fact : FactsOfThisMachine()) b.value().facts.push_back(std::move(fact));
+  }
+  DiffReport report{.diff = Compare(std::move(a).value(), std::move(b).value(), accepted_),
+                    .gate = {},
+                    .top = static_cast<std::size_t>(top_)};
+  if (!gates_.empty()) {
+    Result<GateResult> gate = JudgeGate(report.diff, rules.value());
+    if (!gate.ok()) return gate.status();
+    report.gate = std::move(gate).value();
+  }
+  const std::string text =
+      json_       ? RenderDiffJson(report)
+      : markdown_ ? RenderDiffMarkdown(
+                        report, static_cast<std::size_t>(max_bytes_.value_or(kMarkdownBytes)))
+                  : RenderDiffText(report, UseColor(ColorMode::kAuto, output_path_),
+                                   CharsetOfEnvironment());
+  if (Status status = WriteResult(text, output_path_); !status.ok()) return status;
+  if (!report.gate || report.gate->verdict == GateVerdict::kPass) return Status::Ok();
+  if (report.gate->verdict == GateVerdict::kInconclusive && allow_inconclusive_)
+    return Status::Ok();
+  std::string why = NotComparableText(report.diff);
+  if (report.gate->verdict != GateVerdict::kNotComparable) {
+    for (const RuleResult& rule : report.gate->rules) {
+      if (rule.verdict == report.gate->verdict)
+        why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", rule.rule.text, RuleText(rule));
+    }
+  }
+  return Status::GateFailed(fmt::format("gate: {}: {}", NameOf(report.gate->verdict), why));
+}
+
+}  // namespace headroom::cli

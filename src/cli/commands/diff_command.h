@@ -1,0 +1,40 @@
+// `headroom diff`: what changed from one run of a job to another, and a gate for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/names/knowledge.h"
+#include "cli/flags/subcommand.h"
+#include "cli/inputs/open_job.h"
+#include "compare/gate.h"
+#include "compare/job_profile.h"
+
+namespace headroom::cli {
+
+class DiffCommand : public Subcommand {
+ public:
+  explicit DiffCommand(Command parent);
+
+  Command command() const override { return command_; }
+  Status Run() override;
+
+ private:
+  Status CheckArguments() const;
+  Result<std::vector<GateRule>> Rules() const;
+  /// One side with its repeats, but for a baseline, which holds its own.
+  Result<JobProfile> Read(const std::string& named, const std::vector<std::string>& also,
+                          std::string_view flag, const Knowledge& knowledge) const;
+
+  Command command_;
+  std::string a_, b_;
+  std::vector<std::string> also_a_, also_b_, gates_, accepted_;
+  std::string folder_, output_path_;
+  bool json_ = false, markdown_ = false, allow_inconclusive_ = false, here_ = false;
+  std::int64_t top_;
+  std::optional<std::int64_t> max_bytes_;
+  JobOptions options_;
+};
+
+}  // namespace headroom::cli

@@ -1,0 +1,229 @@
+#include "cli/commands/export_command.h"
+
+#include <fmt/format.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "base/atomic_file.h"
+#include "cli/flags/value_checks.h"
+#include "cli/inputs/chakra_files.h"
+#include "cli/inputs/chosen_trace.h"
+#include "cli/inputs/file_report.h"
+#include "cli/inputs/ranks.h"
+#include "cli/terminal/file_ending.h"
+#include "cli/terminal/output.h"
+#include "export/folded_stacks.h"
+#include "export/openmetrics.h"
+#include "export/table_csv.h"
+#include "export/written_trace.h"
+#include "render/number_format.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExportExamples = R"(Examples:
+  headroom export trace.json.gz --to perfetto -o trace.pftrace   for ui.perfetto.dev
+  headroom export run.pftrace --to chrome -o run.json.gz         for tools that read Kineto's JSON
+  headroom export trace.json.gz --to csv -o tables/              one CSV file a table
+  headroom export trace.json.gz --to csv --table gpu_tasks -o -  one table on stdout
+  headroom export trace.json.gz --to folded --folded gpu -o - | flamegraph.pl > gpu.svg
+  headroom export traces/ --to openmetrics -o job.prom           figures of the report, by rank
+  headroom export traces/ --to chakra -o job                     job.0.et, job.1.et, ...: for ASTRA-sim
+
+docs/export.md says what each format holds, and what it cannot. Exit codes: 0 fine; 2 usage; 3 a
+file is unreadable or no trace; 4 cannot write, or internal error.
+)";
+
+const std::vector<std::string> kFormats = {"perfetto", "chrome",      "csv",
+                                           "folded",   "openmetrics", "chakra"};
+
+constexpr std::array kEndings = {
+    OutputForm{".pftrace", "--to perfetto"}, OutputForm{".json", "--to chrome"},
+    OutputForm{".csv", "--to csv"},          OutputForm{".folded", "--to folded"},
+    OutputForm{".prom", "--to openmetrics"}, OutputForm{".et", "--to chakra"}};
+
+std::vector<std::string> TableWords() {
+  const std::vector<std::string_view> names = TableNames();
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+ExportCommand::ExportCommand(Command parent)
+    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+  command_ = parent.AddCommand("export", "A trace in the format of another tool", kExportExamples);
+  command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
+  command_.AddOption("--to", format_, "perfetto, chrome, csv, folded, openmetrics or chakra")
+      .Required()
+      .TypeName("FORMAT")
+      .Check(OneOf(kFormats));
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "Write to FILE, whole or not at all (csv: into a folder; chakra: to "
+                 "FILE.RANK.et); a trace is compressed "
+                 "where the name ends in .gz; - is stdout, for texts")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Required();
+  command_.AddOption("--table", table_, "csv: only this table; views, as kernels: headroom query")
+      .TypeName("NAME")
+      .Check(OneOf(TableWords()));
+  command_
+      .AddOption("--folded", stack_time_,
+                 "folded: time of the host, or of the GPU by what launched it [host]")
+      .TypeName("host|gpu")
+      .Check(OneOf({"host", "gpu"}));
+  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+      .TypeName("R")
+      .Check(WholeNumber(0, INT32_MAX));
+  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+Status ExportCommand::CheckFlags(const TraceFiles& files) const {
+  if (!table_.empty() && format_ != "csv")
+    return Status::Usage("--table is for --to csv: the other formats hold all of a trace");
+  if (command_.is_given("--folded") && format_ != "folded")
+    return Status::Usage("--folded says whose time --to folded counts");
+  const bool is_trace = format_ == "perfetto" || format_ == "chrome" || format_ == "chakra";
+  const bool is_folder = format_ == "csv" && table_.empty();
+  if (to_stdout() && (is_trace || is_folder)) {
+    return Status::Usage(fmt::format(
+        "-o -: --to {} writes {}; name it", format_,
+        is_folder ? "a folder of tables (one alone, --table NAME, can go to stdout)" : "a file"));
+  }
+  if (to_stdout()) return Status::Ok();
+  if (format_ == "chakra") return Status::Ok();  // Its names follow from the ranks.
+  if (!is_folder) return RefuseToOverwrite("-o", output_path_, files.paths);
+  for (const std::string_view name : TableNames()) {
+    Status status =
+        RefuseToOverwrite("-o", fmt::format("{}/{}.csv", output_path_, name), files.paths);
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+Status ExportCommand::WriteTables(const TraceStore& store) const {
+  if (!table_.empty() && to_stdout()) {
+    std::string text;
+    WriteTableCsv(store, table_, [&](std::string_view piece) { text += piece; });
+    return WriteResult(text, output_path_);
+  }
+  const bool made = table_.empty() && mkdir(output_path_.c_str(), 0777) == 0;
+  if (table_.empty() && !made && errno != EEXIST) return CannotWrite(output_path_, errno);
+  Status status;
+  {
+    std::vector<AtomicFile> written;
+    for (const std::string_view name : TableNames()) {
+      if (!status.ok() || (!table_.empty() && name != table_)) continue;
+      Result<AtomicFile> file = AtomicFile::Create(
+          table_.empty() ? fmt::format("{}/{}.csv", output_path_, name) : output_path_);
+      if (!file.ok()) {
+        status = file.status();
+        break;
+      }
+      WriteTableCsv(store, name, [&](std::string_view piece) {
+        if (status.ok()) status = file.value().Append(piece);
+      });
+      if (status.ok()) status = file.value().Close();
+      written.push_back(std::move(file).value());
+    }
+    for (std::size_t i = 0; i < written.size() && status.ok(); ++i) status = written[i].Commit();
+    if (status.ok()) RemarkOnWritten(static_cast<std::int64_t>(written.size()), "table");
+  }
+  if (!status.ok() && made) rmdir(output_path_.c_str());  // Only if nothing is in it.
+  return status;
+}
+
+Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  FileRequest request;
+  request.open.threads = threads_;
+  request.progress = !quiet_;
+  if (files.paths.size() == 1) request.analysis.rank = rank_;
+  ResourceLog log;
+  std::vector<TraceReport> reports;
+  Status failed;
+  for (std::size_t i = 0; i < files.paths.size(); ++i) {
+    FileResult file = ReportFile(files.paths[i], *knowledge.value(), request, log);
+    if (file.status.ok() && !file.ranks.empty()) {
+      return Status::Usage(fmt::format("{} holds ranks {}; name one with --rank",
+                                       Printable(files.paths[i]), fmt::join(file.ranks, ", ")));
+    }
+    if (file.status.ok()) {
+      reports.push_back(std::move(*file.report));
+      continue;
+    }
+    if (!files.of_folder[i]) return file.status;
+    if (!quiet_) Remark(fmt::format("headroom: left out: {}\n", file.status.message()));
+    if (failed.ok()) failed = file.status;
+  }
+  if (reports.empty()) return failed;
+  if (Status status = AssignRanks(reports); !status.ok()) return status;
+  if (rank_) {
+    std::erase_if(reports, [&](const TraceReport& report) { return report.input.rank != rank_; });
+    if (reports.empty())
+      return Status::Usage(fmt::format("--rank {}: no trace is of this rank", *rank_));
+  }
+  const std::string text = OpenMetricsText(reports);
+  if (Status status = WriteResult(text, output_path_); !status.ok()) return status;
+  std::int64_t figures = 0;
+  for (std::size_t at = 0; at < text.size(); ++at)
+    if ((at == 0 || text[at - 1] == '\n') && text[at] != '#') ++figures;
+  RemarkOnWritten(figures, "figure");
+  return Status::Ok();
+}
+
+void ExportCommand::RemarkOnWritten(std::int64_t count, std::string_view of) const {
+  if (quiet_ || to_stdout()) return;
+  const bool is_folder = format_ == "csv" && table_.empty();
+  if (!is_folder) {
+    const std::string form = "--to " + format_;
+    Remark(RemarkOnEnding(output_path_, form, "what " + form + " writes", kEndings));
+    if (format_ == "chrome" || format_ == "perfetto") {
+      const TraceFormat written =
+          format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto;
+      if (RemarkOnEnding(output_path_, form, "", kEndings).empty())
+        Remark(RemarkOnTraceEnding(output_path_, written));
+    }
+  }
+  Remark(fmt::format("wrote {}: {}\n", Printable(output_path_, CharsetOfEnvironment()),
+                     Plural(count, of)));
+}
+
+Status ExportCommand::Run() {
+  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  if (!files.ok()) return files.status();
+  if (Status status = CheckFlags(files.value()); !status.ok()) return status;
+  if (format_ == "openmetrics") return WriteMetrics(files.value());
+  if (format_ == "chakra")
+    return WriteChakraFiles(files.value(), rank_, threads_, quiet_, output_path_);
+  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  if (!trace.ok()) return trace.status();
+  const TraceStore& store = *trace.value().store;
+  if (format_ == "csv") return WriteTables(store);
+  if (format_ == "folded") {
+    const StackTime time = stack_time_ == "gpu" ? StackTime::kGpu : StackTime::kHost;
+    const std::string stacks = FoldedStacks(store, time);
+    if (Status status = WriteResult(stacks, output_path_); !status.ok()) return status;
+    RemarkOnWritten(std::count(stacks.begin(), stacks.end(), '\n'), "stack");
+    return Status::Ok();
+  }
+  const Result<std::int64_t> events = WriteTrace(
+      store, format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto, output_path_);
+  if (!events.ok()) return events.status();
+  // Of Perfetto's, a span on a thread is two: its begin and its end.
+  RemarkOnWritten(events.value(), format_ == "perfetto" ? "track event" : "event");
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,41 @@
+// `headroom export`: a trace, or what a report says of it, in the format of another tool.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/flags/subcommand.h"
+#include "cli/inputs/trace_files.h"
+#include "store/trace_store.h"
+
+namespace headroom::cli {
+
+class ExportCommand : public Subcommand {
+ public:
+  explicit ExportCommand(Command parent);
+
+  Command command() const override { return command_; }
+  Status Run() override;
+
+ private:
+  Status CheckFlags(const TraceFiles& files) const;
+  /// A file a table into the folder, or the one that was asked for.
+  Status WriteTables(const TraceStore& store) const;
+  Status WriteMetrics(const TraceFiles& files) const;
+  /// What went into the file, on stderr; nothing where the result itself went to stdout.
+  void RemarkOnWritten(std::int64_t count, std::string_view of) const;
+  bool to_stdout() const { return output_path_ == "-"; }
+
+  Command command_;
+  std::vector<std::string> traces_;
+  std::string format_, output_path_, table_;
+  std::string stack_time_ = "host";
+  std::optional<std::int64_t> rank_;
+  int threads_;
+  bool quiet_ = false;
+};
+
+}  // namespace headroom::cli

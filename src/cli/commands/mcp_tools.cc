@@ -1,0 +1,434 @@
+#include "cli/commands/mcp_tools.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+
+namespace headroom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+/// A command that is a tool. A new one is one more row.
+struct Row {
+  std::string_view command;
+  std::string_view title;
+  std::string_view description;         ///< For the model: when to call it, and what comes back.
+  std::vector<std::string_view> flags;  ///< That are offered; a new flag is not, unless named here.
+  std::vector<std::string_view> text;   ///< For people, instead of the command's plain text.
+  bool fits_text = false;               ///< It has --max-bytes.
+  std::vector<std::string_view> always = {};    ///< Flags that each call has.
+  std::vector<std::string_view> required = {};  ///< Inputs that the command can do without.
+  std::vector<std::string_view> one_of = {};    ///< Inputs of which a call has at least one.
+};
+
+const std::vector<Row>& Rows() {
+  static const std::vector<Row> rows = {
+      {.command = "report",
+       .title = "What holds a training job back",
+       .description =
+           "Reads a PyTorch-profiler trace or a recording (several, or a folder: a file a rank) "
+           "and "
+           "tells where the time of a training step goes: verdict with evidence, breakdown of the "
+           "step, findings with what each would save, the largest kernels, operators and layers, "
+           "and what is wrong with the trace. Begin here.",
+       .flags = {"--steps", "--step-marker", "--rank", "--top", "--show", "--measured-step-ms",
+                 "--calibration", "--no-local-state"},
+       .text = {"--md"},
+       .fits_text = true},
+      {.command = "whatif",
+       .title = "What a change would buy",
+       .description =
+           "Replays a recorded training job with changes that nobody has made yet (mixed "
+           "precision, "
+           "a fused optimizer, no synchronizations, a faster GPU, ...) and forecasts the step, "
+           "with a "
+           "range. Without a scenario: all that apply, ranked. `list` names scenarios and keys.",
+       .flags = {"--list", "--explain", "--sweep", "--step-marker", "--steps", "--measured-step-ms",
+                 "--calibration", "--no-local-state"},
+       .text = {},
+       .one_of = {"trace", "list"}},
+      {.command = "predict",
+       .title = "A step on another GPU",
+       .description = "Predicts step time, memory, energy and cost of a recorded training job, or "
+                      "of a list of "
+                      "operators, on other GPUs, each with a range.",
+       .flags = {"--ops",
+                 "--kernels",
+                 "--from",
+                 "--to",
+                 "--gpu",
+                 "--gpu-file",
+                 "--gpu-calibration",
+                 "--host-factor",
+                 "--memory-timeline",
+                 "--batch-curve",
+                 "--total-steps",
+                 "--prices",
+                 "--provider",
+                 "--max-hours",
+                 "--max-money",
+                 "--region",
+                 "--pue",
+                 "--carbon",
+                 "--step-marker",
+                 "--steps",
+                 "--measured-step-ms",
+                 "--calibration",
+                 "--no-local-state"},
+       .text = {},
+       .one_of = {"trace", "ops", "kernels"}},
+      {.command = "scale",
+       .title = "A step on more GPUs",
+       .description =
+           "Forecasts a recorded training job on other numbers of GPUs and machines: step time, "
+           "throughput, efficiency, and what limits it.",
+       .flags = {"--ops",
+                 "--gpus",
+                 "--bandwidth-gbps",
+                 "--latency-us",
+                 "--gpus-per-node",
+                 "--cluster",
+                 "--strong",
+                 "--schedule",
+                 "--exchange-every",
+                 "--tensor-parallel",
+                 "--pipeline-parallel",
+                 "--micro-batches",
+                 "--bucket-mb",
+                 "--with",
+                 "--list",
+                 "--gpu",
+                 "--gpu-file",
+                 "--gpu-calibration",
+                 "--step-marker",
+                 "--steps",
+                 "--measured-step-ms",
+                 "--calibration",
+                 "--no-local-state"},
+       .text = {},
+       .one_of = {"trace", "ops", "list"}},
+      {.command = "data",
+       .title = "The input pipeline",
+       .description =
+           "Tells from a recording of headroom record which stage of the data loader starves the "
+           "loop, and forecasts changes of it (workers=8, prefetch=4, cached=50%, ...).",
+       .flags = {"--loader"},
+       .text = {},
+       .required = {"trace"}},
+      {.command = "diff",
+       .title = "What changed between two runs",
+       .description =
+           "Compares two runs of a training job, each a trace, a folder of repeated runs or of "
+           "ranks, or the file of a baseline: the change of the step with its interval, the parts "
+           "that sum to it, "
+           "kernels, operators and layers that changed, are new or gone, and whether the two are "
+           "comparable at all. After a change of the program, record again and ask this.",
+       .flags = {"--also-a", "--also-b", "--accept", "--step-marker", "--steps", "--top",
+                 "--measured-step-ms", "--calibration", "--no-local-state"},
+       .text = {"--md"},
+       .fits_text = true},
+      {.command = "query",
+       .title = "SQL on the tables of a trace",
+       .description =
+           "Runs one SELECT of SQLite's SQL on a trace, for what no other tool answers. `select "
+           "name, sql from sqlite_master` tells tables, views and columns; begin with the views "
+           "kernels, operators, copies, launches. Times are nanoseconds (start_ns, duration_ns). "
+           "At "
+           "most 1000 rows come back (`cut` says so): aggregate, or use LIMIT and OFFSET.",
+       .flags = {},
+       .text = {},
+       .always = {"--max-rows=1000"},
+       .required = {"trace", "sql"}},
+  };
+  return rows;
+}
+
+/// Longest text that a flag takes, in bytes.
+constexpr std::size_t kLongestValue = 4096;
+
+enum class Kind { kSwitch, kText, kWord, kInteger, kNumber, kPath, kNameOrPath };
+
+/// One property of a tool's input.
+struct Input {
+  std::string property = {};  ///< "measured_step_ms".
+  std::string flag = {};      ///< "--measured-step-ms"; empty: an argument by its position.
+  Kind kind = Kind::kText;
+  bool is_list = false;
+  std::vector<std::string> words = {};
+};
+
+Kind KindOf(const FlagDescription& flag, bool by_position) {
+  // Arguments by position have no name for their value; that of traces is the argument's.
+  if (by_position) {
+    const std::string& name = flag.names.front();
+    return name == "TRACE" || name == "A" || name == "B" ? Kind::kPath : Kind::kText;
+  }
+  if (flag.value.empty()) return Kind::kSwitch;
+  if (!flag.words.empty() && !flag.takes_others) return Kind::kWord;
+  if (flag.value == "FILE" || flag.value == "DIR") return Kind::kPath;
+  if (flag.value.ends_with("|FILE")) return Kind::kNameOrPath;
+  if (flag.value == "N" || flag.value == "K") return Kind::kInteger;
+  if (flag.value == "X" || flag.value == "F" || flag.value == "L") return Kind::kNumber;
+  return Kind::kText;
+}
+
+Input InputOf(const FlagDescription& flag, bool by_position) {
+  Input input{.kind = KindOf(flag, by_position), .is_list = flag.is_list, .words = flag.words};
+  const std::string& name = flag.names.back();
+  if (!by_position) input.flag = name;
+  input.property = LowerCase(by_position ? name : name.substr(2));
+  std::replace(input.property.begin(), input.property.end(), '-', '_');
+  return input;
+}
+
+json SchemaOf(const Input& input, const std::string& description) {
+  json schema = {{"type", input.kind == Kind::kSwitch    ? "boolean"
+                          : input.kind == Kind::kInteger ? "integer"
+                          : input.kind == Kind::kNumber  ? "number"
+                                                         : "string"}};
+  if (input.kind == Kind::kWord) schema["enum"] = input.words;
+  if (input.is_list) schema = {{"type", "array"}, {"items", schema}};
+  schema["description"] = description;
+  return schema;
+}
+
+/// One value as the command line wants it.
+Result<std::string> WordOf(const Input& input, const json& value, const OpenFolders& folders) {
+  std::string word;
+  if (value.is_string()) {
+    word = value.get<std::string>();
+  } else if (value.is_number_integer()) {
+    word = value.dump();
+  } else if (value.is_number() && std::isfinite(value.get<double>())) {
+    word = fmt::format("{}", value.get<double>());
+  } else {
+    return Status::Usage(fmt::format("{}: this is no text and no number", input.property));
+  }
+  if (word.size() > kLongestValue || word.find('\0') != std::string::npos)
+    return Status::Usage(fmt::format("{}: a text is at most {} bytes, none of them NUL",
+                                     input.property, kLongestValue));
+  std::error_code error;
+  const bool is_path = input.kind == Kind::kPath ||
+                       (input.kind == Kind::kNameOrPath &&
+                        (word.find('/') != std::string::npos || folders.Resolve(word).ok()));
+  return is_path ? folders.Resolve(word) : Result<std::string>(std::move(word));
+}
+
+Result<std::vector<std::string>> WordsOf(const Input& input, const json& value,
+                                         const OpenFolders& folders) {
+  std::vector<std::string> words;
+  if (value.is_null()) return words;  // As if it were not there.
+  if (input.kind == Kind::kSwitch) {
+    if (!value.is_boolean())
+      return Status::Usage(fmt::format("{}: this is true or false", input.property));
+    if (value.get<bool>()) words.push_back(input.flag);
+    return words;
+  }
+  if (value.is_array() && !input.is_list)
+    return Status::Usage(fmt::format("{}: this takes one value", input.property));
+  for (const json& one : value.is_array() ? value : json::array({value})) {
+    Result<std::string> word = WordOf(input, one, folders);
+    if (!word.ok()) return word.status();
+    words.push_back(input.flag.empty() ? std::move(word).value() : input.flag + "=" + word.value());
+  }
+  return words;
+}
+
+struct Prepared {
+  std::vector<std::string> command;
+  std::vector<std::string> quiet;
+  std::vector<std::string> text;
+  std::vector<Input> inputs;
+  std::vector<std::string> required;
+  std::vector<std::string> one_of;  ///< Of which one is needed; empty: none.
+};
+
+Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
+                              const OpenFolders& folders) {
+  mcp::ToolCall call;
+  for (const auto& item : arguments.items()) {
+    const std::string& key = item.key();
+    const json& value = item.value();
+    if (key == "select" && !value.is_null()) {
+      if (!value.is_string()) return Status::Usage("select: this is a text");
+      call.select = value.get<std::string>();
+    } else if (key == "from" && !value.is_null()) {
+      if (!value.is_number_unsigned()) return Status::Usage("from: this is the number of a row");
+      call.from = value.get<std::size_t>();
+    } else if (key != "select" && key != "from" &&
+               std::none_of(tool.inputs.begin(), tool.inputs.end(),
+                            [&](const Input& input) { return input.property == key; })) {
+      std::vector<std::string_view> names = {"select", "from"};
+      for (const Input& input : tool.inputs) names.push_back(input.property);
+      return Status::Usage(fmt::format("{}: this tool takes no such argument; it takes {}",
+                                       key.substr(0, 100), fmt::join(names, ", ")));
+    }
+  }
+  const auto is_given = [&](const std::string& name) {
+    const auto value = arguments.find(name);
+    return value != arguments.end() && !value->is_null() && *value != false &&
+           !(value->is_array() && value->empty());
+  };
+  for (const std::string& name : tool.required) {
+    if (!is_given(name)) return Status::Usage(fmt::format("{}: this tool needs it", name));
+  }
+  if (!tool.one_of.empty() && std::none_of(tool.one_of.begin(), tool.one_of.end(), is_given))
+    return Status::Usage(
+        fmt::format("{}: this tool needs one of them", fmt::join(tool.one_of, ", ")));
+  std::vector<std::string> flags, positions;
+  for (const Input& input : tool.inputs) {
+    const auto value = arguments.find(input.property);
+    if (value == arguments.end()) continue;
+    Result<std::vector<std::string>> words = WordsOf(input, *value, folders);
+    if (!words.ok()) return words.status();
+    std::vector<std::string>& to = input.flag.empty() ? positions : flags;
+    to.insert(to.end(), words.value().begin(), words.value().end());
+  }
+  // What comes by its position follows `--`, so that nothing there is a flag.
+  const auto line = [&](const std::vector<std::string>& form) {
+    std::vector<std::string> words = tool.command;
+    for (const std::vector<std::string>* part : {&tool.quiet, &form, &std::as_const(flags)})
+      words.insert(words.end(), part->begin(), part->end());
+    if (!positions.empty()) words.emplace_back("--");
+    words.insert(words.end(), positions.begin(), positions.end());
+    return words;
+  };
+  call.json = line({"--json"});
+  call.text = line(tool.text);
+  return call;
+}
+
+mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFolders& folders,
+                 std::size_t max_bytes) {
+  Prepared prepared;
+  prepared.command = {command.name};
+  prepared.text = {row.text.begin(), row.text.end()};
+  prepared.one_of = {row.one_of.begin(), row.one_of.end()};
+  prepared.command.insert(prepared.command.end(), row.always.begin(), row.always.end());
+  // The least that the server gives the text.
+  if (row.fits_text) prepared.text.push_back(fmt::format("--max-bytes={}", max_bytes / 3));
+  json properties = json::object(), required = json::array();
+  const auto add = [&](const FlagDescription& flag, bool by_position) {
+    Input input = InputOf(flag, by_position);
+    properties[input.property] = SchemaOf(input, flag.description);
+    const bool is_needed =
+        std::find(row.required.begin(), row.required.end(), input.property) != row.required.end();
+    if (flag.is_required || is_needed) {
+      required.push_back(input.property);
+      prepared.required.push_back(input.property);
+    }
+    prepared.inputs.push_back(std::move(input));
+  };
+  for (const FlagDescription& argument : command.arguments) add(argument, true);
+  std::size_t offered = 0;
+  for (const FlagDescription& flag : command.flags) {
+    if (flag.names.back() == "--quiet") prepared.quiet = {"--quiet"};
+    if (std::find(row.flags.begin(), row.flags.end(), flag.names.back()) == row.flags.end())
+      continue;
+    add(flag, false);
+    ++offered;
+  }
+  assert(offered == row.flags.size() && "a row names a flag that its command does not have");
+  properties["select"] = {
+      {"type", "string"},
+      {"description",
+       "JSON pointer to a part of the answer, e.g. /kernels: that part alone, to see what "
+       "`left_out` names"}};
+  properties["from"] = {{"type", "integer"},
+                        {"minimum", 0},
+                        {"description", "With select, of a list: the first row, counted from 0"}};
+  json schema = {{"type", "object"}, {"properties", std::move(properties)}};
+  if (!required.empty()) schema["required"] = std::move(required);
+  schema["additionalProperties"] = false;
+  return {.name = command.name,
+          .title = std::string(row.title),
+          .description = std::string(row.description),
+          .input_schema = std::move(schema),
+          .prepare = [prepared = std::move(prepared), folders](const json& arguments) {
+            return Prepare(prepared, arguments, folders);
+          }};
+}
+
+}  // namespace
+
+Result<OpenFolders> OpenFolders::Make(const std::vector<std::string>& folders) {
+  std::vector<fs::path> found;
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    fs::path canonical = fs::canonical(folder, error);
+    if (!error && !fs::is_directory(canonical, error))
+      error = std::make_error_code(std::errc::not_a_directory);
+    if (error) return Status::Usage(fmt::format("--root {}: {}", folder, error.message()));
+    found.push_back(std::move(canonical));
+  }
+  return OpenFolders(std::move(found));
+}
+
+bool OpenFolders::Holds(const fs::path& canonical) const {
+  return std::any_of(folders_.begin(), folders_.end(), [&](const fs::path& folder) {
+    return std::mismatch(folder.begin(), folder.end(), canonical.begin(), canonical.end()).first ==
+           folder.end();
+  });
+}
+
+Status OpenFolders::Outside(const std::string& path) const {
+  return Status::Usage(
+      fmt::format("{}: not below {}, which is all that may be opened; headroom mcp --root DIR "
+                  "adds a folder",
+                  path, Names()));
+}
+
+Result<std::string> OpenFolders::Resolve(const std::string& path) const {
+  std::error_code error;
+  const fs::path whole = folders_.front() / path;  // An absolute path is itself.
+  const fs::path canonical = fs::canonical(whole, error);
+  if (error) {
+    // Of what lies elsewhere, it is not told whether it exists.
+    std::error_code unknown;
+    const fs::path place = fs::weakly_canonical(whole, unknown);
+    return unknown || !Holds(place) ? Outside(path)
+                                    : Status::Usage(fmt::format("{}: {}", path, error.message()));
+  }
+  if (!Holds(canonical)) return Outside(path);
+  if (!fs::is_directory(canonical, error)) return canonical.string();
+  for (fs::directory_iterator entry(canonical, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    if (!entry->is_symlink(unknown)) continue;
+    const fs::path target = fs::canonical(entry->path(), unknown);
+    if (!unknown && !Holds(target)) return Outside(entry->path().string());
+  }
+  return canonical.string();
+}
+
+std::string OpenFolders::Names() const {
+  std::vector<std::string> names;
+  for (const fs::path& folder : folders_) names.push_back(folder.string());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<mcp::Tool> ToolsOf(const std::vector<CommandDescription>& commands,
+                               const OpenFolders& folders, std::size_t max_bytes) {
+  std::vector<mcp::Tool> tools;
+  for (const Row& row : Rows()) {
+    const auto command =
+        std::find_if(commands.begin(), commands.end(),
+                     [&](const CommandDescription& one) { return one.name == row.command; });
+    assert(command != commands.end() && "a row names a command that there is not");
+    tools.push_back(ToolOf(row, *command, folders, max_bytes));
+  }
+  return tools;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,35 @@
+// `headroom monitor`: the machine's counters, live or to a file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/flags/subcommand.h"
+
+namespace headroom::cli {
+
+class MonitorCommand : public Subcommand {
+ public:
+  explicit MonitorCommand(Command parent);
+
+  Command command() const override { return command_; }
+  Status Run() override;
+
+ private:
+  Command command_;
+
+  // Flags as given.
+  double interval_s_ = 1;
+  std::optional<std::int64_t> count_;
+  std::optional<double> duration_s_;
+  std::optional<std::int64_t> pid_;
+  std::string output_path_;
+  bool force_ = false;
+  int prometheus_port_ = 0;
+  bool prometheus_ = false;
+  bool list_ = false;
+  bool quiet_ = false;
+};
+
+}  // namespace headroom::cli

@@ -1,0 +1,48 @@
+// `headroom predict`: what a step takes on another GPU.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "answers/predict/job_plan.h"
+#include "answers/predict/render.h"
+#include "cli/flags/subcommand.h"
+#include "cli/inputs/gpu_choice.h"
+#include "cli/inputs/open_job.h"
+#include "predict/device_rates.h"
+#include "predict/operator_list.h"
+#include "predict/step_estimate.h"
+
+namespace headroom::cli {
+
+class PredictCommand : public Subcommand {
+ public:
+  explicit PredictCommand(Command parent);
+
+  Command command() const override { return command_; }
+  Status Run() override;
+
+ private:
+  Status CheckFlags() const;
+  void RemarkOnUnused(std::span<const DeviceRates> used) const;
+  Status PredictTable() const;
+  Status PredictLists(std::span<const DeviceRates> targets,
+                      std::span<const PlannedMachine> machines, PredictReport& report) const;
+  /// Of the report's last target.
+  void ScaleOut(const OperatorList& list, const DeviceRates& rate, const StepEstimate& estimate,
+                std::span<const PlannedMachine> machines, PredictReport& report) const;
+  Status PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
+                      std::span<const PlannedMachine> machines, PredictReport& report) const;
+
+  Command command_;
+  std::vector<std::string> traces_;
+  std::string operators_path_, table_path_, from_, to_, output_path_, timeline_path_;
+  GpuChoice gpus_;
+  JobPlanQuestion plan_;
+  double host_factor_ = 1;
+  bool json_ = false, batch_curve_ = false;
+  JobOptions options_;
+};
+
+}  // namespace headroom::cli

@@ -1,0 +1,280 @@
+#include "cli/commands/record_command.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/host_name.h"
+#include "capture/launched_program.h"
+#include "capture/metrics/board/clock.h"
+#include "capture/metrics_recorder.h"
+#include "capture/process_group.h"
+#include "cli/flags/value_checks.h"
+#include "cli/inputs/step_range.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/payload.h"
+#include "render/escape.h"
+#include "render/number_format.h"
+
+namespace headroom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kRecordExamples = R"(Examples:
+  headroom record -- python3 train.py
+  headroom record -o run.pftrace --steps 20:30 -- torchrun --nproc_per_node 8 train.py
+  headroom report run.pftrace
+
+FILE is a Perfetto trace; a further process that has something to tell gets FILE.<pid>. Exit code:
+that of COMMAND (128 + N after signal N); 2 usage; 4 cannot write; 126, 127 COMMAND cannot be run.
+)";
+
+/// What is only recorded where the user asks for it, as instants "about" of the category
+/// `headroom`.
+void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::string>& command,
+                Recorder& recorder) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const std::string& what : wanted) {
+    if (what == "argv") {
+      std::string line;
+      for (const std::string& word : command) line += (line.empty() ? "" : " ") + ShellQuote(word);
+      facts.emplace_back("argv", std::move(line));
+    } else if (what == "host") {
+      if (std::string name = HostName(); !name.empty()) facts.emplace_back("host", std::move(name));
+    } else if (what == "user") {
+      const passwd* user = getpwuid(getuid());
+      facts.emplace_back("user", user != nullptr ? user->pw_name : std::to_string(getuid()));
+    } else {  // env
+      for (char** entry = environ; *entry != nullptr; ++entry) facts.emplace_back("env", *entry);
+    }
+  }
+  if (facts.empty()) return;
+  recorder.Write([&](TraceEncoder& encoder) {
+    const TraceEncoder::Track track = encoder.ChildTrack(0, "about");
+    for (const auto& [name, value] : facts) {
+      const TraceArg arg{name, std::string_view(value)};
+      encoder.Instant(track, MonotonicNow(), encoder.Intern("about"), encoder.Category("headroom"),
+                      std::span(&arg, 1));
+    }
+  });
+}
+
+std::string Summary(const RecordedProcess& process) {
+  std::string text = fmt::format("{}: ", process.path);
+  text += process.pid == 0 ? std::string("no process told anything")
+                           : fmt::format("process {}, {} of its own", process.pid,
+                                         Plural(process.events, "event"));
+  text += fmt::format(", {}", FormatBytes(static_cast<double>(process.bytes)));
+  if (process.alive) text += "; it runs on, unrecorded";
+  if (process.missed_steps && process.pid != 0) {
+    text += process.latest_step
+                ? fmt::format("; --steps: none of them came, the last that began is step {}",
+                              *process.latest_step)
+                : std::string("; --steps: none of them came, the program told of no step");
+  }
+  if (process.drops > 0) text += fmt::format("; {} were not taken", process.drops);
+  if (!process.trouble.empty()) text += fmt::format("; not all is written: {}", process.trouble);
+  if (process.lost_bytes > 0 && process.trouble.empty()) {
+    text += fmt::format("; full, {} more did not fit (--max-file-gb, --max-memory-mb, --steps)",
+                        FormatBytes(static_cast<double>(process.lost_bytes)));
+  }
+  return text;
+}
+
+}  // namespace
+
+RecordCommand::RecordCommand(Command parent) {
+  command_ =
+      parent.AddCommand("record", "Record a program, without a change to it", kRecordExamples);
+  command_.TakeCommandLine();
+  options_.path = "headroom.pftrace";
+  command_.AddOption("-o,--output", options_.path, "The recording (headroom.pftrace)")
+      .TypeName("FILE");
+  command_.AddFlag("-f,--force", options_.replace, "Replace files that are there already");
+  command_
+      .AddOption("--level", level_,
+                 "metrics: the machine; events: timers, too, and the training loop; gpu: GPU work, "
+                 "too (default); full: NVTX ranges, too")
+      .TypeName("LEVEL")
+      .Check(OneOf({"metrics", "events", "gpu", "full"}));
+  command_.AddOption("--steps", steps_, "Only these training steps, A:B, A: or :B").TypeName("A:B");
+  command_.AddOption("--max-file-gb", max_file_gb_, "Stop writing a file there (8)")
+      .TypeName("N")
+      .Check(AboveZero());
+  command_
+      .AddOption("--max-memory-mb", max_memory_mb_,
+                 "What a full or slow disk may keep waiting, a process (256)")
+      .TypeName("N")
+      .Check(AboveZero());
+  command_.AddOption("--interval", interval_s_, "Seconds between samples of the machine (1)")
+      .TypeName("N")
+      .Check(Between(0.1, 60));
+  command_.AddOption("--with", with_, "Record these, too: argv, env, host, user")
+      .TypeName("WHAT,..")
+      .Delimiter(',')
+      .Check(OneOf({"argv", "env", "host", "user"}));
+  command_.AddFlag(
+      "--probe-input", probe_input_,
+      "Measure the loop without its loader and the loader alone, in a run whose result "
+      "is thrown away (docs/data.md)");
+  // For `headroom ui --run`, which gives this process a group of its own.
+  command_.AddFlag("--end-group", end_group_, "End what the command leaves in this process's group")
+      .Group("");
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+EnvironmentChanges RecordCommand::EnvironmentFor(
+    const std::string& socket, const std::function<void(std::string_view)>& remark) const {
+  // None of ours is inherited: another recorder may be around this one, whose steps and socket are
+  // not those of this recording.
+  EnvironmentChanges environment = {{"HEADROOM_SOCKET", std::nullopt},
+                                    {"HEADROOM_LEVEL", std::nullopt},
+                                    {"HEADROOM_STEPS", std::nullopt},
+                                    {"HEADROOM_MEMORY_MB", std::nullopt},
+                                    {"HEADROOM_PROBE_INPUT", std::nullopt}};
+  const auto now = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  const Payload payload = FindPayload();
+  const bool events = level_ != "metrics", gpu_work = events && level_ != "events";
+  // Each variable takes one library: another tool's stays.
+  const auto inject = [&](const char* variable, bool wanted) {
+    const std::string there = now(variable);
+    const bool ours = fs::path(there).filename() == kCuptiFile;
+    if (ours) environment[variable] = std::nullopt;
+    if (!wanted || payload.cupti.empty()) return;
+    if (ours || there.empty() || there == "none") {
+      environment[variable] = payload.cupti;
+    } else {
+      remark(fmt::format("{} is {}: GPU work is left to that tool; unset it to record it here",
+                         variable, there));
+    }
+  };
+  inject("CUDA_INJECTION64_PATH", gpu_work);
+  inject("NVTX_INJECTION64_PATH", level_ == "full");
+  if (!events) return environment;
+
+  environment["HEADROOM_SOCKET"] = socket;
+  environment["HEADROOM_LEVEL"] = level_;
+  if (now("HEADROOM") == "0")
+    remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
+  if (payload.inject.empty()) {
+    remark(
+        "what records loops of PyTorch is not beside this program: a build lacks the target "
+        "headroom_hooks (python3-dev), an installation lib/headroom/python");
+  } else {
+    const std::string before = now("PYTHONPATH");
+    environment["PYTHONPATH"] =
+        before.empty() ? payload.inject : fmt::format("{}:{}", payload.inject, before);
+  }
+  if (probe_input_) environment["HEADROOM_PROBE_INPUT"] = "1";
+  if (!gpu_work) return environment;
+  if (!steps_.empty()) environment["HEADROOM_STEPS"] = steps_;
+  environment["HEADROOM_MEMORY_MB"] = fmt::format("{:.0f}", max_memory_mb_);
+  return environment;
+}
+
+Status RecordCommand::Run() {
+  // Without `--`, what is no flag of ours begins the command.
+  std::vector<std::string> command = command_.remaining();
+  if (!command.empty() && (!recorded_.empty() || command.front().starts_with('-'))) {
+    return Status::Usage(
+        fmt::format("{} is no flag of headroom record; the command to record comes behind --",
+                    command.front()));
+  }
+  command.insert(command.end(), recorded_.begin(), recorded_.end());
+  if (command.empty())
+    return Status::Usage("the command to record is missing: headroom record -- COMMAND");
+  if (options_.path.empty())
+    return Status::Usage("-o \"\" names no file; without it the recording is headroom.pftrace");
+  if (probe_input_ && (level_ == "metrics" || !steps_.empty())) {
+    return Status::Usage(
+        "--probe-input measures the whole loop: it goes with neither --level metrics nor --steps");
+  }
+  if (!steps_.empty()) {
+    const Result<StepRange> range = ParseStepRange(steps_);
+    if (!range.ok()) return range.status();
+    options_.steps = RecordedSteps{.first = range.value().first.value_or(0),
+                                   .last = range.value().last.value_or(INT64_MAX)};
+  }
+  options_.limits = {.file_bytes = std::llround(max_file_gb_ * 1e9),
+                     .pending_bytes = std::llround(max_memory_mb_ * 1e6)};
+  const auto remark = [&](std::string_view text) {
+    if (!quiet_) Remark(fmt::format("headroom: {}\n", Printable(text, CharsetOfEnvironment())));
+  };
+
+  if (const int error = LaunchedProgram::Find(command.front()); error != 0) {
+    exit_code_ = LaunchedProgram::ShellCode(error);
+    return Status::Usage(fmt::format("cannot run {}: {}", command.front(), std::strerror(error)));
+  }
+  const HeldSignals held;
+  std::signal(SIGXFSZ, SIG_IGN);  // A file at its limit is seen by write(), as a full disk is.
+  Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
+  if (!recorder.ok()) return recorder.status();
+
+  if (probe_input_)
+    remark("--probe-input repeats batches and skips others: do not keep what this run learns");
+  WriteAbout(with_, command, *recorder.value());
+  const EnvironmentChanges environment = EnvironmentFor(recorder.value()->socket_path(), remark);
+  if (end_group_) AdoptOrphans();
+  const Result<LaunchedProgram> program =
+      LaunchedProgram::Start(command, {.environment = environment});
+  if (!program.ok()) {
+    exit_code_ = LaunchedProgram::ShellCode(EACCES);  // It is there: see above.
+    recorder.value()->Stop();
+    std::error_code ignored;
+    if (fs::is_regular_file(fs::symlink_status(options_.path, ignored)))
+      fs::remove(options_.path, ignored);
+    return program.status();
+  }
+  SamplerOptions sampler;
+  sampler.process = program.value().pid();
+  sampler.period = DurationNs(std::llround(interval_s_ * 1e9));
+  SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
+  MetricsRecorder metrics(sampler, recorder.value().get());
+  exit_code_ = program.value().Wait();
+  if (end_group_) EndGroup();  // What it tells until then is recorded, too.
+  if (!metrics.Stop())
+    remark("the kernel did not answer while metrics were read: the last of them are missing");
+  if (const std::vector<std::string> silent = metrics.SilentGpus(); !silent.empty()) {
+    remark(fmt::format(
+        "{} did not answer when asked for metrics: some are missing (nvidia-smi, rocm-smi tell "
+        "whether that goes on)",
+        fmt::join(silent, ", ")));
+  }
+  const std::vector<RecordedProcess> processes = recorder.value()->Stop();
+  const char* const wish = std::getenv("HEADROOM");
+  const bool is_off = wish != nullptr && std::string_view(wish) == "0";  // That is said already.
+  if (processes.front().pid == 0 && level_ != "metrics" && !is_off) {
+    const std::optional<std::int64_t> torch = metrics.UntimedTorch();
+    remark(torch ? fmt::format(
+                       "process {} ran PyTorch and its loop was not timed: Python does not load "
+                       "what times it under -E, -I or -S, nor where PYTHONPATH is set anew. Start "
+                       "it without these, or time the loop with headroom.torch.profile_loop",
+                       *torch)
+                 : std::string("nothing was timed: the program has no timers of Headroom and no "
+                               "PyTorch, or was started without our environment (env -i, sudo)"));
+  }
+  for (const std::string& text : recorder.value()->Remarks()) remark(text);
+  for (const RecordedProcess& process : processes) {
+    remark(Summary(process));
+    for (const std::string& warning : process.warnings)
+      remark(fmt::format("process {}, GPU work: {}", process.pid, warning));
+  }
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

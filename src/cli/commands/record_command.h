@@ -1,0 +1,46 @@
+// `headroom record`: records a program, without a change to it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/launched_program.h"
+#include "capture/recorder.h"
+#include "cli/flags/subcommand.h"
+
+namespace headroom::cli {
+
+class RecordCommand : public Subcommand {
+ public:
+  explicit RecordCommand(Command parent);
+
+  Command command() const override { return command_; }
+  bool TakeRest(const std::vector<std::string>& rest) override { return recorded_ = rest, true; }
+  Status Run() override;
+  /// Of the recorded program, once Run() is fine.
+  int exit_code() const override { return exit_code_; }
+
+ private:
+  /// What the program's environment needs so that it is recorded at this level, and by nobody else
+  /// of ours.
+  EnvironmentChanges EnvironmentFor(const std::string& socket,
+                                    const std::function<void(std::string_view)>& remark) const;
+
+  Command command_;
+  std::vector<std::string> recorded_;
+  RecorderOptions options_;
+  std::string level_ = "gpu";
+  std::string steps_;
+  std::vector<std::string> with_;
+  double max_file_gb_ = 8;
+  double max_memory_mb_ = 256;
+  bool probe_input_ = false;
+  bool end_group_ = false;
+  double interval_s_ = 1;
+  bool quiet_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace headroom::cli

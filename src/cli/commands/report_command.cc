@@ -1,0 +1,519 @@
+#include "cli/commands/report_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "analysis/names/knowledge.h"
+#include "answers/report/csv.h"
+#include "answers/report/html.h"
+#include "answers/report/json.h"
+#include "answers/report/markdown.h"
+#include "answers/report/section.h"
+#include "answers/report/shown_row.h"
+#include "answers/report/text.h"
+#include "cli/flags/value_checks.h"
+#include "cli/inputs/join_team.h"
+#include "cli/inputs/open_job.h"
+#include "cli/inputs/ranks.h"
+#include "embedded/page_files.h"
+#include "ranks/straggler_finding.h"
+#include "serve/page_answers.h"
+#include "serve/trace_session.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxLimit =
+    1'000'000'000'000;  ///< Of numbers that have no limit of their own.
+constexpr const char* kFormats = "Output";
+constexpr const char* kSelection = "What to report";
+constexpr const char* kHost = "The cost of recording";
+constexpr const char* kRunning = "Running";
+
+constexpr const char* kReportExamples = R"(Examples:
+  headroom report trace.json.gz                      read it on the terminal
+  headroom report trace.json.gz --only kernels       one section, all its rows
+  headroom report trace.json.gz --json -o out.json   for programs (docs/report.md)
+  headroom report trace.json.gz --html page.html     the page of headroom ui, as one file
+  headroom report trace.json.gz --md | gh pr comment 12 --body-file -
+  headroom report traces/ --only ranks               a folder, a file per rank: who waits for whom
+  headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
+  headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
+  headroom report replay.json.gz --capture capture.json.gz   operators behind replayed graphs
+  headroom report trace.json.gz --measured-step-ms 83.5   forecasts for the job as it runs
+  mpirun -n 8 headroom report traces/                read by eight processes (docs/distributed.md)
+
+Exit codes: 0 fine; 2 usage; 3 a file is unreadable or no trace; 4 cannot write, or internal error.
+)";
+
+/// Lines for stderr: "process 1 on node7: 3 files in 812.3 ms on 2 threads, peak 331.2 MB: a, b,
+/// c".
+std::string TextOf(const std::vector<ProcessLog>& processes) {
+  std::string text;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const ProcessLog& process = processes[i];
+    std::vector<std::string> paths;
+    for (const std::string& path : process.paths) paths.push_back(Printable(path));
+    text +=
+        fmt::format("process {} on {}: {} file{} in {:.1f} ms on {} thread{}, peak {:.1f} MB{}{}\n",
+                    i, Printable(process.host), paths.size(), paths.size() == 1 ? "" : "s",
+                    process.seconds * 1e3, process.threads, process.threads == 1 ? "" : "s",
+                    static_cast<double>(process.peak_bytes) / 1e6, paths.empty() ? "" : ": ",
+                    fmt::join(paths, ", "));
+  }
+  return text;
+}
+
+}  // namespace
+
+ReportCommand::ReportCommand(Command parent) {
+  command_ = parent.AddCommand(
+      "report", "What holds the training job back, from its profiler traces", kReportExamples);
+  command_
+      .AddOption("TRACE", traces_,
+                 "PyTorch-profiler traces or recordings; several, or a folder: a file per rank")
+      .Required()
+      .TypeName("");
+
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.report/1").Group(kFormats);
+  command_
+      .AddFlag(
+          "--md", markdown_,
+          fmt::format(
+              "Markdown of at most {} bytes (--max-bytes), for pull requests and coding agents",
+              kMarkdownBytes))
+      .Group(kFormats);
+  command_
+      .AddOption("--max-bytes", max_bytes_,
+                 fmt::format("Length of --md at most, from 1000; what is left out is named [{}]",
+                             kMarkdownBytes))
+      .TypeName("N")
+      .Check(WholeNumber(1000, kMaxLimit))
+      .Group(kFormats);
+  command_.AddOption("--csv", csv_folder_, "One CSV file per table into the folder DIR")
+      .TypeName("DIR")
+      .Check(NotEmpty())
+      .Group(kFormats);
+  command_
+      .AddOption("--html", html_path_,
+                 "The page of headroom ui as one file, for any browser, without a network")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kFormats);
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kFormats);
+  command_
+      .AddOption("--color", color_, "auto: on a terminal, unless NO_COLOR is set; always; never")
+      .TypeName("WHEN")
+      .Check(OneOf({"auto", "always", "never"}))
+      .Group(kFormats);
+
+  command_
+      .AddOption("--steps", steps_,
+                 "Only steps A to B, by number, both included; A: and :B leave an end open")
+      .TypeName("A:B")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_
+      .AddOption("--step-marker", step_marker_,
+                 "Range that begins each step, where the trace has no ProfilerStep")
+      .TypeName("NAME")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_.AddOption("--capture", capture_, kCaptureHelp)
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_
+      .AddOption("--rank", rank_,
+                 "Only rank N of several files; for one file that does not say its rank: its rank")
+      .TypeName("N")
+      .Check(WholeNumber(0, kMaxLimit))
+      .Group(kSelection);
+  command_
+      .AddOption("--top", top_,
+                 fmt::format("Rows of each table and rank [text {}, Markdown {}, JSON and CSV all]",
+                             kTextTop, kMarkdownTop))
+      .TypeName("N")
+      .Check(WholeNumber(1, kMaxLimit))
+      .Group(kSelection);
+  std::vector<std::string> sections(kSectionNames.begin(), kSectionNames.end());
+  std::string names;
+  for (const std::string& name : sections) names += (names.empty() ? "" : ", ") + name;
+  command_
+      .AddOption(
+          "--show", show_,
+          "One kernel, operator, layer, step or finding, by the id that --json and --md give")
+      .TypeName("ID")
+      .Check(NotEmpty())
+      .Group(kSelection);
+  command_.AddOption("--only", only_, "One section of the text, complete: " + names)
+      .TypeName("SECTION")
+      .Check(OneOf(sections))
+      .Group(kSelection);
+
+  command_
+      .AddOption("--measured-step-ms", measured_step_ms_,
+                 "True time of a step without a profiler, for jobs that the host paces")
+      .TypeName("X")
+      .Check(AboveZero())
+      .Group(kHost);
+  command_
+      .AddOption("--calibration", calibration_.path,
+                 "Calibration of the machine that made the trace (headroom calibrate --host)")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Group(kHost);
+  command_
+      .AddFlag("--no-local-state", calibration_.no_local_state,
+               "Use nothing that was learned on this machine")
+      .Group(kHost);
+
+  command_
+      .AddOption("--threads", threads_,
+                 fmt::format("Threads that read; the result is the same for any [{} here]",
+                             std::max(1u, std::thread::hardware_concurrency())))
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024))
+      .Group(kRunning);
+  command_.AddFlag("--time", time_, "Own time and peak memory per stage, on stderr")
+      .Group(kRunning);
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr").Group(kRunning);
+  max_expansion_ = ExpansionLimit().max_ratio;
+  command_
+      .AddOption("--max-expansion", max_expansion_,
+                 fmt::format("Refuse a file that decompresses to more than N times its size [{}]",
+                             max_expansion_))
+      .TypeName("N")
+      .Check(WholeNumber(1, kMaxLimit))
+      .Group(kRunning);
+  max_event_mb_ = OpenOptions().max_event_bytes / kMegabyte;
+  command_
+      .AddOption("--max-event-mb", max_event_mb_,
+                 fmt::format("Skip an event larger than N MiB [{}]", max_event_mb_))
+      .TypeName("N")
+      .Check(WholeNumber(1, kMaxLimit))
+      .Group(kRunning);
+}
+
+Status ReportCommand::Run() {
+  log_.Enter("prepare");
+  const Result<std::unique_ptr<Team>> team = JoinOthers();
+  if (!team.ok()) return team.status();
+  if (json_ + markdown_ + !csv_folder_.empty() + !html_path_.empty() > 1)
+    return Status::Usage("choose one of --json, --md, --csv and --html");
+  if (!csv_folder_.empty() && !output_path_.empty())
+    return Status::Usage("--csv writes into its folder: leave out -o");
+  if (!html_path_.empty() && !output_path_.empty())
+    return Status::Usage("--html names its file: leave out -o");
+  if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty() || !html_path_.empty())) {
+    return Status::Usage(
+        "--only chooses a section of the text: leave out --json, --md, --csv and --html");
+  }
+  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
+  if (!show_.empty() && (!only_.empty() || !csv_folder_.empty() || !html_path_.empty()))
+    return Status::Usage(
+        "--show is one row as text, --md or --json: leave out --only, --csv and --html");
+  if (!html_path_.empty()) return team.value()->leads() ? WritePage() : Status::Ok();
+  Result<FileRequest> request = MakeRequest();
+  if (!request.ok()) return request.status();
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  // Every process of the team reads files; which belong together follows from names and heads.
+  if (Result<TraceFiles> found = FindTraceFiles(traces_); found.ok())
+    request.value().recordings = FindRecordings(found.value().paths);
+  SharedReading reading(*team.value(), [&](const std::string& path, int threads) {
+    FileRequest of_file = request.value();
+    of_file.open.threads = threads;
+    return ReportFile(path, *knowledge.value(), of_file, log_);
+  });
+  if (!team.value()->leads()) {
+    request.value().compare = true;  // Nobody follows where there is one file.
+    reading.Follow();
+    return Status::Ok();
+  }
+  return Report(reading, request.value());
+}
+
+Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
+  Result<TraceFiles> found = FindTraceFiles(traces_);
+  if (!found.ok()) return found.status();
+  files_ = std::move(found).value();
+  if (Status status = CheckOutputs(); !status.ok()) return status;
+  for (const auto& [first, others] : request.recordings) {
+    for (const std::string& other : others) {
+      const auto path = std::find(files_.paths.begin(), files_.paths.end(), other);
+      files_.of_folder.erase(files_.of_folder.begin() + (path - files_.paths.begin()));
+      files_.paths.erase(path);
+    }
+  }
+  request.progress = !quiet_;
+  request.compare = files_.paths.size() > 1;
+  if (!request.compare) request.analysis.rank = rank_;
+  std::vector<SharedFile> files_to_read;
+  // What lies in a folder need not be one of the job's traces.
+  for (std::size_t i = 0; i < files_.paths.size(); ++i)
+    files_to_read.push_back({.path = files_.paths[i], .may_fail = files_.of_folder[i]});
+  Result<ReadFiles> read = Sort(reading.Lead(files_to_read, threads_.value_or(0)));
+  if (!read.ok()) return read.status();
+  log_.Enter("render");
+  std::vector<TraceReport>& files = read.value().reports;
+  if (Status status = AssignRanks(files); !status.ok()) return status;
+  const bool several = files.size() > 1;
+  const JobRanks ranks = CompareRanks(read.value());
+  AddFinding(ranks, files);
+  if (Status status = KeepRank(files); !status.ok()) return status;
+  AddIssues(ranks, files.front());
+  if (Status status = Render(files, read.value().calls, several ? &ranks : nullptr); !status.ok())
+    return status;
+  if (time_) Remark(log_.Text() + read.value().log);
+  return Status::Ok();
+}
+
+Status ReportCommand::WritePage() {
+  Result<TraceFiles> found = FindTraceFiles(traces_);
+  if (!found.ok()) return found.status();
+  files_ = std::move(found).value();
+  if (files_.paths.size() != 1) {
+    return Status::Usage(
+        fmt::format("--html takes one file, and these are {}: name one", files_.paths.size()));
+  }
+  if (Status status = CheckOutputs(); !status.ok()) return status;
+  Result<FileRequest> request = MakeRequest();
+  if (!request.ok()) return request.status();
+  TraceSession::Options options = {.analysis = std::move(request.value().analysis),
+                                   .calibration = calibration_,
+                                   .measured_step_ms = measured_step_ms_,
+                                   .captures = std::move(request.value().captures),
+                                   .open = std::move(request.value().open)};
+  options.analysis.path = files_.paths.front();
+  options.analysis.rank = rank_;
+  options.open.threads =
+      threads_.value_or(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  options.report.inputs = traces_;
+  if (top_) options.report.top = static_cast<std::size_t>(*top_);
+  options.report.check_arguments = CheckArguments(1);
+  options.report.forecast_arguments = ForecastArguments();
+  log_.Enter("analyze");
+  const Result<std::unique_ptr<TraceSession>> session = TraceSession::Open(options);
+  if (!session.ok()) return session.status();
+  log_.Enter("forecast");
+  const Result<std::vector<PageAnswer>> answers = AnswersOfPage(*session.value());
+  if (!answers.ok()) return answers.status();
+  log_.Enter("render");
+  Result<std::string> html = RenderHtml(PageFiles(), answers.value());
+  if (!html.ok()) return html.status();
+  if (Status status = WriteResult(std::move(html).value(), html_path_); !status.ok()) return status;
+  if (time_) Remark(log_.Text());
+  return Status::Ok();
+}
+
+Status ReportCommand::CheckOutputs() const {
+  const Result<std::vector<std::string>> inputs = WithCaptures(files_.paths, capture_);
+  if (!inputs.ok()) return inputs.status();
+  if (!html_path_.empty() && html_path_ != "-")
+    return RefuseToOverwrite("--html", html_path_, inputs.value());
+  if (!output_path_.empty() && output_path_ != "-")
+    return RefuseToOverwrite("-o", output_path_, inputs.value());
+  if (csv_folder_.empty()) return Status::Ok();
+  for (std::string_view name : kCsvFiles) {
+    Status status =
+        RefuseToOverwrite("--csv", fmt::format("{}/{}", csv_folder_, name), inputs.value());
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+Result<FileRequest> ReportCommand::MakeRequest() const {
+  FileRequest request;
+  if (!steps_.empty()) {
+    const Result<StepRange> steps = ParseStepRange(steps_);
+    if (!steps.ok()) return steps.status();
+    request.analysis.first_step = steps.value().first;
+    request.analysis.last_step = steps.value().last;
+  }
+  request.open.expansion.max_ratio = max_expansion_;
+  request.open.max_event_bytes = max_event_mb_ * kMegabyte;
+  request.analysis.step_marker = step_marker_;
+  request.calibration = calibration_;
+  request.measured_step_ms = measured_step_ms_;
+  request.show = show_;
+  Result<std::vector<std::string>> captures = CaptureFiles(capture_);
+  if (!captures.ok()) return captures.status();
+  request.captures = std::move(captures).value();
+  return request;
+}
+
+Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) const {
+  ReadFiles read;
+  Status failed;
+  for (std::size_t i = 0; i < results.files.size(); ++i) {
+    FileResult& file = results.files[i];
+    if (file.status.ok()) {
+      read.reports.push_back(std::move(*file.report));
+      if (file.calls) read.calls[read.reports.back().input.path] = std::move(*file.calls);
+      if (file.timeline) read.timelines.push_back(std::move(*file.timeline));
+      continue;
+    }
+    if (!files_.of_folder[i] || file.status.code() == StatusCode::kUsage) return file.status;
+    if (failed.ok()) failed = file.status;
+    read.unreadable.push_back(file.status.message());
+  }
+  if (read.reports.empty()) return failed;
+  if (results.processes.size() > 1) read.log = TextOf(results.processes);
+  return read;
+}
+
+JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
+  JobRanks job;
+  if (read.reports.size() > 1) {
+    for (std::size_t i = 0; i < read.timelines.size(); ++i) {
+      read.timelines[i].rank = read.reports[i].input.rank;
+      read.timelines[i].host = HostOfFileName(read.timelines[i].path);
+    }
+    job = AnalyzeJobRanks(std::move(read.timelines));
+  }
+  const auto add = [&](ImportIssue issue, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    constexpr std::size_t kMostShown = 5;
+    const std::size_t shown = std::min(kMostShown, names.size());
+    std::string which = fmt::format(
+        "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+    if (shown < names.size()) which += fmt::format("; and {} more", names.size() - shown);
+    job.issues.push_back({issue, static_cast<std::int64_t>(names.size()), std::move(which)});
+  };
+  add(ImportIssue::kUnreadableFile, read.unreadable);
+  add(ImportIssue::kNotATrace, files_.skipped);
+  return job;
+}
+
+void ReportCommand::AddIssues(const JobRanks& job, TraceReport& report) {
+  for (const RankSetIssue& issue : job.issues) {
+    const ImportIssueDoc& doc = DocOf(issue.issue);
+    HealthIssue row{.issue = issue.issue,
+                    .count = issue.count,
+                    .detail = issue.detail,
+                    .voids = {},
+                    .of_set = true};
+    if (!doc.voids.empty()) row.voids.emplace_back(doc.voids);
+    // Worst first.
+    Health& health = report.health;
+    const auto behind = std::find_if(
+        health.issues.begin(), health.issues.end(),
+        [&](const HealthIssue& other) { return DocOf(other.issue).severity < doc.severity; });
+    health.issues.insert(behind, std::move(row));
+  }
+}
+
+void ReportCommand::AddFinding(const JobRanks& job, std::vector<TraceReport>& files) {
+  std::optional<RankFinding> straggler = FindStraggler(job);
+  if (!straggler) return;
+  for (TraceReport& file : files) {
+    if (file.input.rank != job.ranks[straggler->rank].rank) continue;
+    // In order of what they save, as all are.
+    const auto less =
+        std::find_if(file.findings.begin(), file.findings.end(), [&](const Finding& other) {
+          return !other.saves_ms || other.saves_ms->mid < straggler->finding.saves_ms->mid;
+        });
+    file.findings.insert(less, std::move(straggler->finding));
+    break;
+  }
+}
+
+Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
+  if (!rank_) return Status::Ok();
+  std::vector<std::int64_t> ranks;
+  for (const TraceReport& file : files) {
+    if (file.input.rank) ranks.push_back(*file.input.rank);
+  }
+  std::erase_if(files, [&](const TraceReport& file) { return file.input.rank != rank_; });
+  if (!files.empty()) return Status::Ok();
+  return Status::Usage(fmt::format("no file is of rank {}; the files are of rank {}", *rank_,
+                                   fmt::join(ranks, ", ")));
+}
+
+std::vector<std::string> ReportCommand::CheckArguments(std::size_t reports) const {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* flag, const std::string& value) {
+    arguments.emplace_back(flag);
+    arguments.push_back(value);
+  };
+  if (!steps_.empty()) add("--steps", steps_);
+  if (!step_marker_.empty()) add("--step-marker", step_marker_);
+  if (!capture_.empty()) add("--capture", capture_);
+  if (files_.paths.size() == 1 && rank_ && reports == 1) add("--rank", fmt::format("{}", *rank_));
+  if (max_expansion_ != ExpansionLimit().max_ratio)
+    add("--max-expansion", fmt::format("{}", max_expansion_));
+  if (max_event_mb_ != OpenOptions().max_event_bytes / kMegabyte)
+    add("--max-event-mb", fmt::format("{}", max_event_mb_));
+  return arguments;
+}
+
+std::vector<std::string> ReportCommand::ForecastArguments() const {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* flag, const std::string& value) {
+    arguments.emplace_back(flag);
+    arguments.push_back(value);
+  };
+  if (!step_marker_.empty()) add("--step-marker", step_marker_);
+  if (!capture_.empty()) add("--capture", capture_);
+  if (measured_step_ms_) add("--measured-step-ms", fmt::format("{}", *measured_step_ms_));
+  if (!calibration_.path.empty()) add("--calibration", calibration_.path);
+  if (calibration_.no_local_state) arguments.emplace_back("--no-local-state");
+  return arguments;
+}
+
+Status ReportCommand::ShowRow(const std::vector<TraceReport>& files, const CallsByPath& calls,
+                              const ReportOptions& options) const {
+  const JobReport job(files);
+  const std::optional<ShownRow> row = FindRow(job, show_);
+  if (!row) {
+    return Status::Usage(
+        fmt::format("--show {}: nothing in this trace has that id; --json lists ids", show_));
+  }
+  return WriteResult(json_ ? RenderShownRowJson(*row, show_, calls, !job.single(), options)
+                           : RenderShownRow(*row, show_, calls, markdown_, options),
+                     output_path_);
+}
+
+Status ReportCommand::Render(const std::vector<TraceReport>& files, const CallsByPath& calls,
+                             const JobRanks* ranks) {
+  TextOptions options;
+  options.ranks = ranks;
+  options.inputs = traces_;
+  if (top_) options.top = static_cast<std::size_t>(*top_);
+  options.check_arguments = CheckArguments(files.size());
+  options.forecast_arguments = ForecastArguments();
+  if (!csv_folder_.empty()) {
+    std::vector<NamedFile> tables = RenderCsv(files, options);
+    const std::size_t count = tables.size();
+    if (Status status = WriteFolder(csv_folder_, std::move(tables)); !status.ok()) return status;
+    if (!quiet_)
+      Remark(fmt::format("wrote {} tables into {}\n", count,
+                         Printable(csv_folder_, CharsetOfEnvironment())));
+    return Status::Ok();
+  }
+  if (!show_.empty()) return ShowRow(files, calls, options);
+  if (json_) return WriteResult(RenderJson(files, options), output_path_);
+  if (markdown_) {
+    const auto most =
+        static_cast<std::size_t>(max_bytes_.value_or(static_cast<std::int64_t>(kMarkdownBytes)));
+    return WriteResult(RenderMarkdown(files, options, most), output_path_);
+  }
+  options.charset = CharsetOfEnvironment();
+  options.color = UseColor(color_ == "always"  ? ColorMode::kAlways
+                           : color_ == "never" ? ColorMode::kNever
+                                               : ColorMode::kAuto,
+                           output_path_);
+  if (!only_.empty()) options.only = SectionNamed(only_);
+  return WriteResult(RenderText(files, options), output_path_);
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,95 @@
+// `headroom report TRACE...`: what holds the job back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answers/report/shown_row.h"
+#include "cli/flags/subcommand.h"
+#include "cli/inputs/file_report.h"
+#include "cli/inputs/resource_log.h"
+#include "cli/inputs/step_range.h"
+#include "cli/inputs/trace_files.h"
+#include "cli/terminal/output.h"
+#include "distributed/shared_reading.h"
+#include "ranks/job_ranks.h"
+#include "whatif/calibration/calibration_choice.h"
+
+namespace headroom::cli {
+
+class ReportCommand : public Subcommand {
+ public:
+  explicit ReportCommand(Command parent);
+
+  Command command() const override { return command_; }
+  Status Run() override;
+  bool shares_work() const override { return true; }
+
+ private:
+  /// Fails where an output would replace a trace.
+  Status CheckOutputs() const;
+  struct ReadFiles {
+    std::vector<TraceReport> reports;
+    std::vector<RankTimeline> timelines;  ///< Of several files: by file.
+    std::vector<std::string> unreadable;  ///< Files of folders, with why.
+    CallsByPath calls;                    ///< Of the row that --show names.
+    std::string log;                      ///< Of the processes, where there are several.
+  };
+  /// What the flags ask of each file.
+  Result<FileRequest> MakeRequest() const;
+  /// All that the leading process does.
+  Status Report(SharedReading& reading, FileRequest& request);
+  /// Tells files that were read from those that could not be.
+  Result<ReadFiles> Sort(SharedResults results) const;
+  /// The ranks on one clock, and what is wrong with the set of files.
+  JobRanks CompareRanks(ReadFiles& read) const;
+  /// What is wrong with the set, as issues of one of its files.
+  static void AddIssues(const JobRanks& job, TraceReport& report);
+  /// What all ranks together show, as a finding of the one that it is about.
+  static void AddFinding(const JobRanks& job, std::vector<TraceReport>& files);
+  /// Leaves the rank that the user asked for.
+  Status KeepRank(std::vector<TraceReport>& files) const;
+  /// With --html: all that is done, as the page asks its own questions.
+  Status WritePage();
+  /// With --show.
+  Status ShowRow(const std::vector<TraceReport>& files, const CallsByPath& calls,
+                 const ReportOptions& options) const;
+  Status Render(const std::vector<TraceReport>& files, const CallsByPath& calls,
+                const JobRanks* ranks);
+  /// @param reports  that are rendered
+  std::vector<std::string> CheckArguments(std::size_t reports) const;
+  std::vector<std::string> ForecastArguments() const;
+
+  Command command_;
+  ResourceLog log_;
+
+  // Flags as given.
+  std::vector<std::string> traces_;
+  TraceFiles files_;  ///< That these are.
+  bool json_ = false;
+  bool markdown_ = false;
+  std::optional<std::int64_t> max_bytes_;
+  std::string csv_folder_;
+  std::string html_path_;
+  std::string output_path_;
+  std::string steps_;
+  std::string step_marker_;
+  std::string capture_;
+  std::optional<std::int64_t> rank_;
+  std::optional<std::int64_t> top_;
+  std::optional<double> measured_step_ms_;
+  CalibrationFlags calibration_;
+  std::string only_;
+  std::string show_;
+  bool quiet_ = false;
+  bool time_ = false;
+  std::optional<int> threads_;
+  std::int64_t max_expansion_ = 0;
+  std::int64_t max_event_mb_ = 0;
+  std::string color_ = "auto";
+};
+
+}  // namespace headroom::cli

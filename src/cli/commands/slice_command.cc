@@ -1,0 +1,189 @@
+#include "cli/commands/slice_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/names/knowledge.h"
+#include "cli/flags/value_checks.h"
+#include "cli/inputs/chosen_trace.h"
+#include "cli/inputs/step_range.h"
+#include "cli/terminal/file_ending.h"
+#include "cli/terminal/output.h"
+#include "export/chrome_events.h"
+#include "export/trace_part.h"
+#include "export/written_trace.h"
+#include "render/number_format.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kSliceExamples = R"(Examples:
+  headroom slice trace.json.gz --steps 5:6 -o two.json.gz     two steps, and the one before them
+  headroom slice trace.json.gz --time 120:180 -o part.json    from 120 to 180 ms behind its first event
+  headroom slice merged.json.gz --rank 3 -o rank3.pftrace     one rank, in Perfetto's format
+
+The file is in Perfetto's format where its name ends in .pftrace, .perfetto-trace or .pb (or those and
+.gz), else in Chrome's. docs/export.md says what is kept. Exit codes: 0 fine; 2 usage; 3 a file is
+unreadable or no trace; 4 cannot write, or internal error.
+)";
+
+/// "A:B" in milliseconds from `zero` on; an end that is left out is open.
+Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
+  const Status wrong = Status::Usage(fmt::format(
+      "--time {}: give A:B, milliseconds behind the first event of the trace, e.g. 120:180.5; A: "
+      "and :B leave an end open",
+      Printable(text)));
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || text.size() == 1) return wrong;
+  Interval window{TimeNs(INT64_MIN), TimeNs(INT64_MAX)};
+  const auto parse = [&](std::string_view part, TimeNs& time) {
+    if (part.empty()) return true;
+    constexpr double kMostMs = 1e12, kNsPerMs = 1e6;
+    double ms = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), ms);
+    if (error != std::errc() || end != part.data() + part.size() || !(ms >= 0 && ms <= kMostMs))
+      return false;
+    time = zero + DurationNs(std::llround(ms * kNsPerMs));
+    return true;
+  };
+  if (!parse(text.substr(0, colon), window.start) || !parse(text.substr(colon + 1), window.end) ||
+      window.start >= window.end) {
+    return wrong;
+  }
+  return window;
+}
+
+}  // namespace
+
+SliceCommand::SliceCommand(Command parent)
+    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+  command_ = parent.AddCommand("slice", "Some steps, a stretch or one rank of a trace, as a trace",
+                               kSliceExamples);
+  command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
+  command_.AddOption("--steps", steps_, "Steps A to B, by number, and the one before them")
+      .TypeName("A:B");
+  command_.AddOption("--time", time_, "From A to B ms behind the first event").TypeName("A:B");
+  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+      .TypeName("R")
+      .Check(WholeNumber(0, INT32_MAX));
+  command_.AddOption("--step-marker", step_marker_, "Annotation that begins each step [found]")
+      .TypeName("NAME");
+  command_
+      .AddOption("-o,--output", output_path_,
+                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      .TypeName("FILE")
+      .Check(NotEmpty())
+      .Required();
+  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+Result<StepAnalysis> SliceCommand::StepsOf(const TraceStore& store) const {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  AnalysisOptions options;
+  options.step_marker = step_marker_;
+  NameFacts names(store, *knowledge.value());
+  Result<AnalyzedTrace> trace = AnalyzeTrace(store, *knowledge.value(), names, options);
+  if (!trace.ok()) return trace.status();
+  return std::move(trace.value().steps);
+}
+
+Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store) const {
+  const Result<StepRange> range = ParseStepRange(steps_);
+  if (!range.ok()) return range.status();
+  const Result<StepAnalysis> found = StepsOf(store);
+  if (!found.ok()) return found.status();
+  const std::vector<StepRow>& steps = found.value().steps.list;
+  const std::vector<Interval>& hosts = found.value().hosts;
+  Window window;
+  window.marked = found.value().steps.source == StepSource::kAnnotation;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].index < range.value().first.value_or(INT64_MIN) ||
+        steps[i].index > range.value().last.value_or(INT64_MAX))
+      continue;
+    const Interval& begins = hosts[i == 0 ? 0 : i - 1];
+    if (!window.time) {
+      window.time = Interval{begins.start, hosts[i].end};
+      if (i > 0) window.step_before = steps[i - 1].index;
+    }
+    window.time->end = std::max(window.time->end, hosts[i].end);
+    ++window.steps;
+  }
+  // Where no range lasts as long as its step, the next one's beginning tells where the last ends.
+  if (window.time && !window.marked) window.time->end = window.time->end + DurationNs(1);
+  if (window.time) return window;
+  if (steps.empty()) {
+    return Status::Usage(
+        "--steps: the trace has no steps; name what begins one with --step-marker, or use --time");
+  }
+  return Status::Usage(fmt::format("--steps: no such step; the trace has steps {} to {}",
+                                   steps.front().index, steps.back().index));
+}
+
+Result<SliceCommand::Window> SliceCommand::FindWindow(const TraceStore& store) const {
+  if (!steps_.empty()) return WindowOfSteps(store);
+  if (time_.empty()) return Window();
+  const Result<Interval> time = ParseTimes(time_, FirstTime(store));
+  if (!time.ok()) return time.status();
+  return Window{.time = time.value(), .steps = 0, .step_before = {}};
+}
+
+Status SliceCommand::Run() {
+  if (!steps_.empty() && !time_.empty())
+    return Status::Usage("--steps and --time both say where to cut; give one of them");
+  if (steps_.empty() && time_.empty() && !rank_)
+    return Status::Usage("say what to keep: --steps A:B, --time A:B or --rank R");
+  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  if (!files.ok()) return files.status();
+  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
+  if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
+    return status;
+  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  if (!trace.ok()) return trace.status();
+  const TraceStore& store = *trace.value().store;
+  const Result<Window> window = FindWindow(store);
+  if (!window.ok()) return window.status();
+  const std::unique_ptr<TraceStore> part =
+      PartOf(store, {.window = window.value().time, .rank = {}});
+  if (part->host_events.rows() + part->gpu_tasks.rows() == 0)
+    return Status::Usage(
+        "nothing was recorded there; `headroom report` says how long the trace is");
+  const Result<std::int64_t> events = WriteTrace(*part, FormatOfName(output_path_), output_path_);
+  if (!events.ok()) return events.status();
+  if (!quiet_) {
+    Remark(RemarkOnTraceEnding(output_path_, FormatOfName(output_path_)));
+    const std::optional<std::int64_t> before = window.value().step_before;
+    const std::int64_t kept = window.value().steps + (before ? 1 : 0);
+    std::int64_t steps = kept > 0 ? kept : static_cast<std::int64_t>(part->steps.rows());
+    std::string more;
+    if (before)
+      more = fmt::format("; step {} is kept, too: the next is timed from where its work ends",
+                         *before);
+    if (kept > 0 && !window.value().marked) {
+      // What repeats may be too little in the part.
+      const Result<StepAnalysis> found = StepsOf(*part);
+      steps = found.ok() ? static_cast<std::int64_t>(found.value().steps.list.size()) : 0;
+      if (steps < kept)
+        more += fmt::format(
+            "; of {} that it holds it tells these alone, for they are inferred from what repeats: "
+            "keep more, or mark them with prof.step()",
+            kept);
+    }
+    Remark(fmt::format("wrote {}: {} events, {}{}\n",
+                       Printable(output_path_, CharsetOfEnvironment()), FormatCount(events.value()),
+                       Plural(steps, "step"), more));
+  }
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,300 @@
+#include "cli/commands/ui_command.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "capture/launched_program.h"
+#include "capture/metrics/board/clock.h"
+#include "cli/flags/value_checks.h"
+#include "cli/terminal/link_page.h"
+#include "cli/terminal/output.h"
+#include "embedded/page_files.h"
+#include "serve/echo.h"
+#include "serve/http_server.h"
+#include "serve/program_run.h"
+#include "serve/recording_names.h"
+#include "whatif/calibration/calibration_choice.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kUiExamples = R"(Examples:
+  headroom ui trace.json.gz              prints a link, for the browser of this machine alone
+  headroom ui trace.json.gz --open       and opens it
+  headroom ui before.json after.json     and what changed from one to the other
+  headroom ui trace.json.gz --port 8080  on a port of one's choice, for a tunnel that stays
+  headroom ui --run 'python3 train.py'   records it; the page records it again, and compares
+  headroom ui old.pftrace --run '...'    begins with what is there; records when the page asks
+
+A file that is written anew is read again. --run records, as headroom record does, into
+headroom-ui-N.pftrace in the working directory. Ends by Ctrl-C, and ends a program that runs.
+
+Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or no trace, or --run
+recorded nothing; 4 internal error, or cannot write.
+)";
+
+constexpr int kMostPort = 65535;
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this-machine";
+}
+
+/// By the desktop's own opener; that there is none is no failure. It may live as long as the
+/// browser, which is why it has nothing of ours, and a thread of its own waits for it.
+/// Returns what it opens, which is to stay until the end.
+std::optional<LinkPage> OpenInBrowser(const std::string& link) {
+  Result<LinkPage> page = LinkPage::Write(link);
+  if (!page.ok()) {
+    Remark(fmt::format("headroom: --open: {}; open the link by hand\n",
+                       Printable(page.status().message(), CharsetOfEnvironment())));
+    return std::nullopt;
+  }
+  const Result<LaunchedProgram> opener = LaunchedProgram::Start(
+      {"xdg-open", page.value().path()}, {.output = STDERR_FILENO, .own_group = true});
+  if (!opener.ok()) {
+    Remark("headroom: --open: no xdg-open here; open the link by hand\n");
+    return std::nullopt;
+  }
+  std::thread([pid = opener.value().pid()] { waitpid(pid, nullptr, 0); }).detach();
+  return std::move(page).value();
+}
+
+std::string Sentence(const RepeatedRun::State& run) {
+  std::string text = run.shown.message();
+  if (run.exit_code && *run.exit_code != 0)
+    text = fmt::format("the program ended with exit code {}; {}", *run.exit_code, text);
+  return text;
+}
+
+}  // namespace
+
+UiCommand::UiCommand(Command parent) {
+  command_ = parent.AddCommand("ui", "A web page on this machine: look, ask, see the answer move",
+                               kUiExamples);
+  command_
+      .AddOption("TRACE", traces_,
+                 "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
+                 "the others are compared with it; none: what --run records")
+      .TypeName("");
+  command_
+      .AddOption("--run", run_,
+                 "Record this command line of a shell; the page has a button that does it again")
+      .TypeName("COMMAND");
+  command_.AddOption("--port", port_, "Listen there, on 127.0.0.1 [any that is free]")
+      .TypeName("N")
+      .Check(WholeNumber(0, kMostPort));
+  command_.AddFlag("--open", open_, "Open the page in the browser");
+  AddJobFlags(command_, options_);
+  AddCaptureFlag(command_, options_);
+  command_.AddFlag("-q,--quiet", options_.quiet, "The link alone, no remarks");
+}
+
+std::vector<std::string> UiCommand::CheckArguments() const {
+  std::vector<std::string> arguments;
+  if (!options_.steps.empty()) arguments.insert(arguments.end(), {"--steps", options_.steps});
+  if (!options_.step_marker.empty())
+    arguments.insert(arguments.end(), {"--step-marker", options_.step_marker});
+  if (!options_.capture.empty()) arguments.insert(arguments.end(), {"--capture", options_.capture});
+  return arguments;
+}
+
+std::vector<std::string> UiCommand::ForecastArguments(
+    std::optional<double> measured_step_ms) const {
+  std::vector<std::string> arguments;
+  if (!options_.step_marker.empty())
+    arguments.insert(arguments.end(), {"--step-marker", options_.step_marker});
+  if (!options_.capture.empty()) arguments.insert(arguments.end(), {"--capture", options_.capture});
+  if (measured_step_ms)
+    arguments.insert(arguments.end(), {"--measured-step-ms", fmt::format("{}", *measured_step_ms)});
+  if (!options_.calibration.path.empty())
+    arguments.insert(arguments.end(), {"--calibration", options_.calibration.path});
+  if (options_.calibration.no_local_state) arguments.emplace_back("--no-local-state");
+  return arguments;
+}
+
+Result<std::unique_ptr<TraceSession>> UiCommand::Open(
+    const std::string& trace, std::optional<double> measured_step_ms) const {
+  const Result<AnalysisOptions> analysis = AnalysisOf(options_);
+  if (!analysis.ok()) return analysis.status();
+  Result<std::vector<std::string>> captures = CaptureFiles(options_.capture);
+  if (!captures.ok()) return captures.status();
+  TraceSession::Options options = {.analysis = analysis.value(),
+                                   .calibration = options_.calibration,
+                                   .measured_step_ms = measured_step_ms,
+                                   .captures = std::move(captures).value()};
+  options.open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.analysis.path = trace;
+  options.report.inputs = {trace};
+  options.report.check_arguments = CheckArguments();
+  options.report.forecast_arguments = ForecastArguments(measured_step_ms);
+  return TraceSession::Open(options);
+}
+
+bool UiCommand::IsRecordedHere(const std::vector<std::string>& files) const {
+  return traces_.empty() || files.front() != traces_.front();
+}
+
+Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
+    const std::vector<std::string>& files) const {
+  const bool is_recorded_here = IsRecordedHere(files);
+  Result<std::unique_ptr<TraceSession>> session =
+      Open(files.front(), is_recorded_here ? std::nullopt : options_.measured_step_ms);
+  if (!session.ok()) return session;
+  if (is_recorded_here && !session.value()->HasWork()) {
+    return Status::NoAnswer(
+        "nothing of the program was recorded: no training loop of PyTorch, no timer, no mark or "
+        "counter, no GPU work; "
+        "headroom doctor tells what can be recorded here");
+  }
+  std::vector<TraceSession::Other> others;
+  for (const std::string& trace : std::span(files).subspan(1)) {
+    const Result<std::unique_ptr<TraceSession>> other = Open(trace, std::nullopt);
+    if (other.ok()) {
+      others.push_back({.path = trace,
+                        .report_json = other.value()->ReportJson(),
+                        .is_earlier = is_recorded_here});
+    } else if (!is_recorded_here) {
+      return other.status();
+    } else {
+      // An older recording that was taken away is no reason to show no new one.
+      Remark(fmt::format("headroom: {} is no longer compared with: {}\n",
+                         Printable(trace, CharsetOfEnvironment()),
+                         Printable(other.status().message(), CharsetOfEnvironment())));
+    }
+  }
+  session.value()->CompareWith(std::move(others));
+  return session;
+}
+
+std::vector<std::string> UiCommand::FilesWith(const std::string& recording,
+                                              const std::string& before) const {
+  std::vector<std::string> files = {recording, before};
+  for (const std::string& trace : traces_) {
+    if (trace != before) files.push_back(trace);
+  }
+  return files;
+}
+
+RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
+                                    std::unique_ptr<TraceSession>& first) const {
+  // Of the run that goes on.
+  const auto reserved = std::make_shared<std::optional<ReservedRecording>>();
+  const auto name = [reserved]() -> Result<std::string> {
+    const Result<ReservedRecording> made = ReservedRecording::Make();
+    if (!made.ok()) return made.status();
+    reserved->emplace(made.value());
+    return made.value().path();
+  };
+  const auto echo = std::make_shared<Echo>(STDERR_FILENO);
+  const auto record = [this, reserved, echo](const std::string& path, const auto& take,
+                                             const auto& is_stopped) -> Result<int> {
+    const auto tell = [this, &echo, &take](std::string_view printed) {
+      if (!options_.quiet) echo->Append(printed);
+      take(printed);
+    };
+    // This program, also where its file was replaced meanwhile.
+    Result<int> code = RunToEnd({.arguments = {"/proc/self/exe", "record", "--force", "--end-group",
+                                               "-o", path, "--", "sh", "-c", run_},
+                                 .take = tell,
+                                 .is_stopped = is_stopped});
+    echo->Flush();  // Remarks come behind it.
+    // The recorder's own code then, and not the program's.
+    if (code.ok() && (*reserved)->IsEmpty())
+      return Status::Internal("nothing was recorded, for the reason that it printed");
+    return code;
+  };
+  const auto show = [this, &live, &first](const std::string& path) -> Status {
+    if (live) return live->Show(FilesWith(path, live->Now().session->path()));
+    Result<std::unique_ptr<TraceSession>> session = OpenAll({path});
+    if (!session.ok()) return session.status();
+    first = std::move(session).value();
+    return Status::Ok();
+  };
+  const auto remove = [reserved](const std::string&) { (*reserved)->Remove(); };
+  return {.name = name, .record = record, .show = show, .remove = remove};
+}
+
+Result<bool> UiCommand::RunFirst(RepeatedRun& run, const EndSignals& signals) const {
+  constexpr DurationNs kGlance(50'000'000);
+  run.Begin();
+  while (run.Now().phase != RepeatedRun::Phase::kIdle) {
+    if (signals.Wait(MonotonicNow() + kGlance)) return false;
+  }
+  const RepeatedRun::State state = run.Now();
+  if (state.shown.ok()) return true;
+  if (options_.quiet) {  // Else they are there already.
+    for (const std::string& line : state.lines)
+      Remark(Printable(line, CharsetOfEnvironment()) + "\n");
+  }
+  return Status::Of(state.shown.code(), Sentence(state));
+}
+
+Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
+                        const EndSignals& signals) const {
+  held_port.Release();
+  const Result<std::unique_ptr<HttpServer>> server =
+      HttpServer::Start(live, run, PageFiles(), port_);
+  if (!server.ok()) return server.status();
+  const int port = server.value()->port();
+  const std::string link = server.value()->Link();
+  if (Status status = WriteResult(link + "\n", ""); !status.ok()) return status;
+  if (!options_.quiet) {
+    Remark(fmt::format(
+        "headroom: the page is at the link above, for this machine alone. From another one:\n"
+        "  ssh -N -L {}:127.0.0.1:{} {}\nand the same link there. Ctrl-C ends it.\n",
+        port, port, HostName()));
+  }
+  const std::optional<LinkPage> opened = open_ ? OpenInBrowser(link) : std::nullopt;
+  signals.Wait();
+  return Status::Ok();
+}
+
+Status UiCommand::Run() {
+  const bool runs = command_.is_given("--run");
+  if (runs && run_.find_first_not_of(" \t\n") == std::string::npos)
+    return Status::Usage("--run: the command is missing: --run 'python3 train.py'");
+  if (traces_.empty() && !runs)
+    return Status::Usage("TRACE is missing: headroom ui TRACE, or headroom ui --run COMMAND");
+
+  // What can be refused is refused before anything is read or run, which may take hours.
+  if (const Result<AnalysisOptions> analysis = AnalysisOf(options_); !analysis.ok())
+    return analysis.status();
+  if (Status status = CheckCalibration(options_.calibration); !status.ok()) return status;
+  Result<HeldPort> held_port = HeldPort::Take(port_);
+  if (!held_port.ok()) return held_port.status();
+
+  std::vector<std::string> files = traces_;
+  std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
+  std::unique_ptr<TraceSession> first;
+  if (!files.empty()) {
+    Result<std::unique_ptr<TraceSession>> session = OpenAll(files);
+    if (!session.ok()) return session.status();
+    first = std::move(session).value();
+  }
+  const EndSignals signals;
+  std::optional<LiveSession> live;
+  std::optional<RepeatedRun> run;
+  if (runs) run.emplace(run_, WorkOf(live, first));
+  if (first == nullptr) {
+    const Result<bool> ran = RunFirst(*run, signals);
+    if (!ran.ok()) return ran.status();
+    if (!ran.value()) return Status::Ok();
+    files = {first->path()};
+    read = LiveSession::StampsOf(files);
+  }
+  live.emplace(std::move(files), std::move(read), std::move(first),
+               [this](const std::vector<std::string>& changed) { return OpenAll(changed); });
+  return Serve(*live, run ? &*run : nullptr, std::move(held_port).value(), signals);
+}
+
+}  // namespace headroom::cli

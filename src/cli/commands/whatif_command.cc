@@ -1,0 +1,269 @@
+#include "cli/commands/whatif_command.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "answers/whatif/answer.h"
+#include "answers/whatif/render.h"
+#include "answers/whatif/score.h"
+#include "base/local_state.h"
+#include "cli/flags/value_checks.h"
+#include "cli/inputs/join_team.h"
+#include "cli/inputs/open_job.h"
+#include "cli/terminal/output.h"
+#include "distributed/team.h"
+#include "whatif/forecast.h"
+#include "whatif/forecast_record.h"
+#include "whatif/job/same_job.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kWhatifExamples = R"(Examples:
+  headroom whatif trace.json.gz gpu-speed:factor=2       were the GPU twice as fast
+  headroom whatif trace.json.gz remove-syncs+host-speed:factor=1.5
+  headroom whatif trace.json.gz "scale:match=.*softmax.*,factor=0.5"
+  headroom whatif --list                                 all scenarios and their keys
+
+Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --self-check failed;
+2 usage; 3 the file is unreadable or no trace, or holds nothing to replay for --self-check,
+--dump-graph or --write-trace; 4 cannot write, or internal error.
+)";
+
+}  // namespace
+
+WhatifCommand::WhatifCommand(Command parent) {
+  command_ = parent.AddCommand("whatif", "What a change to the job would buy, before it is made",
+                               kWhatifExamples);
+  command_.AddOption("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
+      .TypeName("");
+  command_.AddOption("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")
+      .TypeName("")
+      .Check(Known(ScenarioNames()));
+  command_.AddFlag("--list", list_, "List the scenarios and their keys");
+  views_.AddFlags(command_);
+  command_.AddFlag("--json", json_, "One JSON object, format headroom.whatif/1");
+  command_
+      .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      .TypeName("FILE")
+      .Check(NotEmpty());
+  AddJobFlags(command_, options_);
+  AddCaptureFlag(command_, options_);
+  command_.AddFlag("--save", save_, "Save the forecasts, to be scored once the change is made");
+  command_
+      .AddOption("--score", score_,
+                 "Compare the forecast saved for BEFORE with AFTER, a trace of the changed job")
+      .TypeName("BEFORE AFTER");
+  command_.AddFlag("--scores", scores_,
+                   "List the forecasts that were saved, and what came of them");
+  command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+}
+
+Status WhatifCommand::Run() {
+  // Work is shared by the sweep alone.
+  if (!views_.sweeps() && IsFollower()) return Status::Ok();
+  OneProcess alone;
+  if (!views_.sweeps()) {
+    SweepSharing sharing(alone);
+    return Lead(sharing);
+  }
+  const Result<std::unique_ptr<Team>> team = JoinOthers();
+  if (!team.ok()) return team.status();
+  SweepSharing sharing(*team.value());
+  if (team.value()->leads()) return Lead(sharing);
+  options_.quiet = true;
+  std::optional<Result<OpenedJob>> opened;
+  sharing.Follow([&]() -> const Job* {
+    // Whatever is wrong, the leader has it, too, and says it; or it needs no help.
+    try {
+      opened = OpenJob(trace_, options_);
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+    const bool fine = opened->ok() && opened->value().forecasts.ok();
+    return fine ? opened->value().job.get() : nullptr;
+  });
+  return Status::Ok();
+}
+
+Status WhatifCommand::Lead(SweepSharing& sharing) {
+  const Charset charset = CharsetOfEnvironment();
+  const bool color = UseColor(ColorMode::kAuto, output_path_);
+  if (list_) return WriteResult(RenderScenarioList(Catalogue(), color, charset), output_path_);
+  if (save_ && (scenarios_.empty() || options_.calibration.no_local_state ||
+                !LocalStatePath("").has_value())) {
+    return Status::Usage(scenarios_.empty()
+                             ? "--save saves forecasts of scenarios that are named"
+                             : "--save needs local state: HOME or XDG_STATE_HOME, and no "
+                               "--no-local-state");
+  }
+  if (scores_) return ListScores();
+  if (!score_.first.empty()) return Score();
+  if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
+  const Result<std::vector<std::string>> inputs = WithCaptures({trace_}, options_.capture);
+  if (!inputs.ok()) return inputs.status();
+  if (Status status = CheckOutput(inputs.value()); !status.ok()) return status;
+  if (Status status = views_.Check(inputs.value(), scenarios_); !status.ok()) return status;
+  // Wrong names are told before a large trace is read.
+  const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios_);
+  if (!calls.ok()) return calls.status();
+  sharing.Begin();
+  Result<OpenedJob> opened = OpenJob(trace_, options_);
+  const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
+  if (why_none.code() == StatusCode::kNoAnswer) {
+    if (views_.Asked()) return views_.RefuseWithoutGraph(trace_, why_none);
+    if (save_ && !options_.quiet) Remark("saved nothing: there is no forecast\n");
+    return WriteResult(RenderNoAnswer(why_none, color, charset), output_path_);
+  }
+  if (!opened.ok()) return opened.status();
+  const Job& job = *opened.value().job;
+  Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
+  if (!record.ok()) return record.status();
+  ForecastReport report;
+  report.calibration = opened.value().calibration;
+  Forecaster forecaster(job);
+  report.path = trace_;
+  report.baseline = forecaster.baseline();
+  report.baseline.AlsoNote(opened.value().note);
+  report.ranked = scenarios_.empty();
+  if (Status status = views_.Begin(job, sharing, report); !status.ok()) return status;
+  for (std::size_t i = 0; i < calls.value().size(); ++i) {
+    report.forecasts.push_back(forecaster.Run(scenarios_[i], calls.value()[i]));
+    if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
+      return status;
+  }
+  if (report.ranked) {
+    Ranking ranking = forecaster.Rank();
+    report.forecasts = std::move(ranking.applying);
+    report.abstaining = std::move(ranking.abstaining);
+  }
+  if (save_) {
+    if (Status status = Save(job, report, record.value()); !status.ok()) return status;
+  }
+  for (Forecast& forecast : report.forecasts)
+    record.value().Adjust(MachineOf(job.store()), forecast);
+  if (Status status = WriteResult(
+          json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset),
+          output_path_);
+      !status.ok())
+    return status;
+  return WhatifViews::Gate(report);
+}
+
+Status WhatifCommand::CheckOutput(const std::vector<std::string>& inputs) const {
+  if (output_path_.empty() || output_path_ == "-") return Status::Ok();
+  return RefuseToOverwrite("-o", output_path_, inputs);
+}
+
+std::string WhatifCommand::RenderNoAnswer(const Status& status, bool color, Charset charset) const {
+  const ForecastReport report = AnswerWithout(trace_, status, scenarios_);
+  return json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset);
+}
+
+Status WhatifCommand::Save(const Job& job, const ForecastReport& report,
+                           ForecastRecord& record) const {
+  const Result<std::string> fingerprint = FingerprintOf(trace_);
+  if (!fingerprint.ok()) return fingerprint.status();
+  std::vector<LedgerRecord> records;
+  for (const Forecast& forecast : report.forecasts) {
+    if (!forecast.applies) continue;
+    records.push_back({.machine = MachineOf(job.store()),
+                       .trace = fingerprint.value(),
+                       .path = trace_,
+                       .scenario = forecast.name,
+                       .baseline_ms = report.baseline.corrected.mid,
+                       .step_ms = forecast.step_ms});
+  }
+  if (Status status = record.Append(records); !status.ok()) return status;
+  if (!options_.quiet)
+    Remark(fmt::format("saved {} forecast{} in {}\n", records.size(),
+                       records.size() == 1 ? "" : "s", Printable(record.path(), Charset::kAscii)));
+  return Status::Ok();
+}
+
+Status WhatifCommand::Score() {
+  std::optional<std::string> scenario;
+  if (!trace_.empty()) scenario = trace_;
+  if (!scenarios_.empty())
+    return Status::Usage("--score BEFORE AFTER takes one scenario behind it, or none");
+  if (Status status = CheckOutput({score_.first, score_.second}); !status.ok()) return status;
+  Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
+  if (!record.ok()) return record.status();
+  Result<LedgerRecord> found = FindForecast(record.value(), score_.first, scenario);
+  if (!found.ok()) return found.status();
+  Result<std::string> fingerprint = FingerprintOf(score_.second);
+  if (!fingerprint.ok()) return fingerprint.status();
+  if (fingerprint.value() == found.value().trace) {
+    return Status::Usage(
+        fmt::format("{} is the same trace as {}; give the one recorded after the change",
+                    score_.second, score_.first));
+  }
+  const Result<OpenedJob> after = OpenJob(score_.second, options_);
+  if (!after.ok()) return after.status();
+  // A measured step is true whatever its trace lacks.
+  if (!after.value().forecasts.ok() && !options_.measured_step_ms) return after.value().forecasts;
+  const std::string machine = MachineOf(*after.value().store);
+  if (machine != found.value().machine) {
+    return Status::Usage(fmt::format("{} was recorded on another machine ({}) than {} ({})",
+                                     score_.second, machine, score_.first, found.value().machine));
+  }
+  if (Status status = RefuseOtherJob(*after.value().job); !status.ok()) return status;
+  ScoreReport report{.before = score_.first,
+                     .after = score_.second,
+                     .record = std::move(found).value(),
+                     .measured = options_.measured_step_ms.has_value(),
+                     .rule = {},
+                     .ledger = record.value().path()};
+  report.record.actual_ms = report.measured
+                                ? *options_.measured_step_ms
+                                : Forecaster(*after.value().job).baseline().corrected.mid;
+  report.record.after = std::move(fingerprint).value();
+  if (Status status = record.value().Append({report.record}); !status.ok()) return status;
+  report.rule = RuleFor(record.value().records(), machine, report.record.scenario);
+  const bool color = UseColor(ColorMode::kAuto, output_path_);
+  return WriteResult(
+      json_ ? RenderScoreJson(report) : RenderScoreText(report, color, CharsetOfEnvironment()),
+      output_path_);
+}
+
+Status WhatifCommand::RefuseOtherJob(const Job& after) const {
+  const std::optional<std::int64_t> gradients_after = GradientsAStep(after);
+  if (!gradients_after) return Status::Ok();
+  JobOptions options = options_;
+  options.measured_step_ms.reset();  // It is of the changed job.
+  const Result<OpenedJob> before = OpenJob(score_.first, options);
+  if (!before.ok()) return Status::Ok();  // The score does not need it.
+  const std::optional<std::int64_t> gradients_before = GradientsAStep(*before.value().job);
+  if (CanBeOneJob(gradients_before, gradients_after)) return Status::Ok();
+  return Status::Usage(fmt::format(
+      "{} looks like another job than {}: a step accumulates {} gradients, not {}; nothing was "
+      "recorded",
+      score_.second, score_.first, *gradients_after, *gradients_before));
+}
+
+Status WhatifCommand::ListScores() const {
+  if (!trace_.empty() || !score_.first.empty() || save_)
+    return Status::Usage("--scores lists the ledger: leave out TRACE, --score and --save");
+  const Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
+  if (!record.ok()) return record.status();
+  const std::string& ledger = record.value().path();
+  if (ledger.empty()) {
+    return Status::Usage(
+        "--scores needs local state: HOME or XDG_STATE_HOME, and no --no-local-state");
+  }
+  if (!CheckOutput({ledger}).ok()) {
+    return Status::Usage(
+        fmt::format("-o {}: that is the ledger itself; name another file", output_path_));
+  }
+  const std::vector<LedgerRecord>& records = record.value().records();
+  const bool color = UseColor(ColorMode::kAuto, output_path_);
+  return WriteResult(json_ ? RenderScoresJson(records, ledger)
+                           : RenderScoresText(records, ledger, color, CharsetOfEnvironment()),
+                     output_path_);
+}
+
+}  // namespace headroom::cli

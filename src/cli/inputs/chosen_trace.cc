@@ -1,0 +1,65 @@
+#include "cli/inputs/chosen_trace.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/inputs/ranks.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
+#include "export/trace_part.h"
+#include "ingest/open_trace.h"
+#include "render/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+Result<std::unique_ptr<TraceStore>> ReadWithProgress(const std::string& path, int threads,
+                                                     bool quiet) {
+  OpenOptions open;
+  open.threads = threads;
+  Progress progress(!quiet, "reading " + Printable(path, Charset::kAscii));
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  return OpenTrace(path, open);
+}
+
+/// The whole store where the file is of that rank, or its part; null where it holds nothing of it.
+std::unique_ptr<TraceStore> RankOf(std::unique_ptr<TraceStore> store, const std::string& path,
+                                   std::int64_t rank) {
+  if (HasProcessesOfRank(*store, rank)) return PartOf(*store, {.window = {}, .rank = rank});
+  const std::optional<std::int64_t> said =
+      store->metadata.rank ? store->metadata.rank : RankOfFileName(path);
+  return said == rank ? std::move(store) : nullptr;
+}
+
+}  // namespace
+
+Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::int64_t> rank,
+                                    int threads, bool quiet) {
+  if (!rank && files.paths.size() > 1) {
+    return Status::Usage(fmt::format("there are {} traces; name one file, or one rank with --rank",
+                                     files.paths.size()));
+  }
+  Status failed;
+  for (std::size_t i = 0; i < files.paths.size(); ++i) {
+    const std::string& path = files.paths[i];
+    Result<std::unique_ptr<TraceStore>> store = ReadWithProgress(path, threads, quiet);
+    if (!store.ok()) {
+      // What lies in a folder need not be one of the job's traces.
+      if (!files.of_folder[i]) return store.status();
+      if (!quiet) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
+      if (failed.ok()) failed = store.status();
+      continue;
+    }
+    if (!rank) return ChosenTrace{path, std::move(store).value()};
+    std::unique_ptr<TraceStore> chosen = RankOf(std::move(store).value(), path, *rank);
+    if (chosen != nullptr) return ChosenTrace{path, std::move(chosen)};
+  }
+  if (!failed.ok() && (!rank || files.paths.size() == 1)) return failed;
+  return Status::Usage(
+      fmt::format("--rank {}: no trace says that it is of this rank, by what is in "
+                  "it or by its name",
+                  rank.value_or(0)));
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,141 @@
+#include "cli/inputs/file_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/names/group_rules.h"
+#include "analysis/names/name_facts.h"
+#include "answers/report/shown_row.h"
+#include "cli/terminal/progress.h"
+#include "export/trace_part.h"
+#include "render/escape.h"
+#include "render/number_format.h"
+#include "serve/join_capture_files.h"
+#include "store/join.h"
+#include "whatif/finding_forecasts.h"
+
+namespace headroom::cli {
+namespace {
+
+/// What the engine says of the file.
+Status Forecast(const TraceStore& store, const Knowledge& knowledge, const FileRequest& request,
+                TraceReport& report) {
+  Result<ChosenCalibration> chosen = ChooseCalibration(request.calibration, store);
+  if (!chosen.ok()) return chosen.status();
+  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
+                           .from = std::move(chosen.value().from),
+                           .measured_step_ms = request.measured_step_ms};
+  return ForecastFindings(store, knowledge, truth, report);
+}
+
+/// The recordings of one process as one trace.
+Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
+                                                   std::unique_ptr<TraceStore> first,
+                                                   const std::vector<std::string>& further,
+                                                   const OpenOptions& open) {
+  std::vector<std::unique_ptr<TraceStore>> parts;
+  parts.push_back(std::move(first));
+  for (const std::string& file : further) {
+    Result<std::unique_ptr<TraceStore>> part = OpenTrace(file, open);
+    if (!part.ok()) return part.status();
+    parts.push_back(std::move(part).value());
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return BeginOf(*a) < BeginOf(*b); });
+  if (const std::string why = WhyNotOneProcess(parts); !why.empty()) {
+    return Status::Usage(fmt::format(
+        "{} and {} are recordings of one process by their names, but {}: report each by itself",
+        Printable(path, Charset::kAscii), Plural(static_cast<std::int64_t>(further.size()), "file"),
+        why));
+  }
+  return JoinRecordings(parts);
+}
+
+Status Fill(const std::string& path, const Knowledge& knowledge, const FileRequest& request,
+            ResourceLog& log, FileResult& result) {
+  log.Enter("read");
+  Progress progress(request.progress, "reading " + Printable(path, Charset::kAscii));
+  OpenOptions open = request.open;
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, open);
+  if (!store.ok()) return store.status();
+  const auto further = request.recordings.find(path);
+  if (further != request.recordings.end()) {
+    store = OpenRecordings(path, std::move(store).value(), further->second, open);
+    if (!store.ok()) return store.status();
+  }
+  const std::vector<std::int64_t> ranks = RanksOfProcesses(*store.value());
+  if (ranks.size() > 1 && request.analysis.rank) {
+    if (std::find(ranks.begin(), ranks.end(), *request.analysis.rank) == ranks.end()) {
+      return Status::Usage(fmt::format("--rank {}: {} holds ranks {}", *request.analysis.rank,
+                                       Printable(path, Charset::kAscii), fmt::join(ranks, ", ")));
+    }
+    store = PartOf(*store.value(), {.window = {}, .rank = request.analysis.rank});
+  } else if (ranks.size() > 1) {
+    result.ranks = ranks;
+  }
+  log.AddStore(store.value()->metadata.events,
+               static_cast<std::int64_t>(store.value()->MemoryBytes()));
+  log.Enter("analyze");
+  AnalysisOptions analysis = request.analysis;
+  analysis.path = path;
+  Status joined = JoinCaptureFiles(*store.value(), knowledge, request.captures, request.open);
+  if (!joined.ok()) return joined;
+  NameFacts names(*store.value(), knowledge);
+  Result<AnalyzedTrace> analyzed = AnalyzeTrace(*store.value(), knowledge, names, analysis);
+  if (!analyzed.ok()) return analyzed.status();
+  if (request.compare) {
+    result.timeline =
+        ReadRankTimeline(*store.value(), names, knowledge.groups(), analyzed.value(), analysis);
+  }
+  if (const std::optional<NamedRow> row = FindNamedRow(analyzed.value().report, request.show)) {
+    result.calls =
+        CallsOf(*store.value(), names, analyzed.value(),
+                ScopeOf(*store.value(), analyzed.value().steps, analysis), row->table, row->name);
+  }
+  analyzed.value().attribution.reset();  // The forecasts need memory of their own.
+  log.Enter("forecast");
+  TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
+  Status status = Forecast(*store.value(), knowledge, request, report);
+  if (further != request.recordings.end()) {
+    report.input.recordings += static_cast<std::int64_t>(further->second.size());
+    for (Finding& finding : report.findings) {
+      finding.of_set = true;     // A check needs all files.
+      finding.scenario.clear();  // `whatif` takes one.
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
+                      const FileRequest& request, ResourceLog& log) {
+  FileResult result;
+  try {
+    result.status = Fill(path, knowledge, request, log, result);
+  } catch (const std::bad_alloc&) {
+    result.status = Status::Internal(
+        fmt::format("{}: out of memory; fewer --threads, or a machine with more memory helps",
+                    Printable(path, Charset::kAscii)));
+  } catch (const std::exception& error) {
+    result.status = Status::Internal(
+        fmt::format("{}: internal error: {}", Printable(path, Charset::kAscii), error.what()));
+  }
+  if (!result.status.ok()) {
+    result.report.reset();
+    result.timeline.reset();
+    result.calls.reset();
+  }
+  return result;
+}
+
+}  // namespace headroom::cli

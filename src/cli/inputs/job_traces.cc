@@ -1,0 +1,100 @@
+#include "cli/inputs/job_traces.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/names/knowledge.h"
+#include "cli/inputs/ranks.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
+#include "export/chrome_events.h"
+#include "ingest/open_trace.h"
+#include "render/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+Result<std::unique_ptr<TraceStore>> Open(const std::string& path, const JobTracesOptions& options) {
+  OpenOptions open;
+  open.threads = options.threads;
+  Progress progress(!options.quiet, "reading " + Printable(path, Charset::kAscii));
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  return OpenTrace(path, open);
+}
+
+/// What to say where files got their ranks by their place; empty: none did.
+std::string OnNumberedFiles(const std::vector<RankTimeline>& timelines,
+                            const std::vector<TraceReport>& reports) {
+  if (reports.size() < 2) return {};
+  const TraceReport* first = nullptr;
+  std::size_t numbered = 0;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const InputInfo& input = reports[i].input;
+    if (timelines[i].rank || RankOfFileName(input.path) == input.rank) continue;
+    if (++numbered == 1) first = &reports[i];
+  }
+  if (numbered == 0) return {};
+  return fmt::format(
+      "headroom: {} of {} files tell no rank of their own, nor do their names: numbered in the "
+      "order of the files, {} is rank {}. Names such as rank0.json, rank1.json tell it\n",
+      numbered, reports.size(), Printable(first->input.path, Charset::kAscii),
+      first->input.rank.value_or(0));
+}
+
+}  // namespace
+
+Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions& options) {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  std::vector<RankTimeline> timelines;
+  std::vector<TraceReport> reports;
+  std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;  ///< Unix base, and first stamp.
+  Status failed;
+  for (std::size_t i = 0; i < files.paths.size(); ++i) {
+    const std::string& path = files.paths[i];
+    const Result<std::unique_ptr<TraceStore>> store = Open(path, options);
+    if (!store.ok()) {
+      // What lies in a folder need not be one of the job's traces.
+      if (!files.of_folder[i]) return store.status();
+      if (!options.quiet) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
+      if (failed.ok()) failed = store.status();
+      continue;
+    }
+    AnalysisOptions analysis = options.analysis;
+    analysis.path = path;
+    NameFacts names(*store.value(), *knowledge.value());
+    const Result<AnalyzedTrace> trace =
+        AnalyzeTrace(*store.value(), *knowledge.value(), names, analysis);
+    if (!trace.ok()) return trace.status();
+    timelines.push_back(ReadRankTimeline(*store.value(), names, knowledge.value()->groups(),
+                                         trace.value(), analysis));
+    timelines.back().host = HostOfFileName(path);
+    zeros[path] = {UnixBaseOf(*store.value()), FirstTime(*store.value())};
+    TraceReport report;  // Its rank is all that is needed of it.
+    report.input = trace.value().report.input;
+    reports.push_back(std::move(report));
+  }
+  if (reports.empty()) return failed;
+  if (Status status = AssignRanks(reports); !status.ok()) return status;
+  if (!options.quiet) Remark(OnNumberedFiles(timelines, reports));
+  for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = reports[i].input.rank;
+  JobTraces traces;
+  if (timelines.size() > 1) {
+    traces.ranks = AnalyzeJobRanks(std::move(timelines));
+  } else {
+    traces.ranks.ranks = std::move(timelines);
+    traces.ranks.alignment.clocks.resize(1);
+  }
+  for (const RankTimeline& rank : traces.ranks.ranks) {
+    traces.bases.push_back(zeros[rank.path].first);
+    traces.firsts.push_back(zeros[rank.path].second);
+  }
+  return traces;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,32 @@
+// The files of a job's ranks, read one at a time: what is kept of them all.
+#pragma once
+
+#include <vector>
+
+#include "analysis/analyze.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "cli/inputs/trace_files.h"
+#include "ranks/job_ranks.h"
+
+namespace headroom::cli {
+
+struct JobTraces {
+  JobRanks ranks;
+  std::vector<DurationNs> bases;  ///< By rank's index: of each trace's zero, in Unix time.
+  std::vector<TimeNs> firsts;     ///< By rank's index: first stamp (FirstTime()).
+};
+
+struct JobTracesOptions {
+  AnalysisOptions analysis;  ///< Of each file; the path is set.
+  int threads = 1;           ///< That read a file.
+  bool quiet = false;        ///< No remarks and no progress.
+};
+
+/// Each file has its rank as AssignRanks() gives it, and ranks are compared as AnalyzeJobRanks()
+/// does; a file alone is compared with none, and may have no rank. A file of a folder that cannot
+/// be read is left out, with a remark. Fails as OpenTrace() does for one that was named itself, or
+/// where there is no other; and as AnalyzeTrace() and AssignRanks() do (kUsage).
+Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions& options);
+
+}  // namespace headroom::cli

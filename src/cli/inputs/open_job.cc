@@ -1,0 +1,118 @@
+#include "cli/inputs/open_job.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "cli/flags/value_checks.h"
+#include "cli/inputs/step_range.h"
+#include "cli/inputs/trace_files.h"
+#include "cli/terminal/progress.h"
+#include "ingest/open_trace.h"
+#include "render/escape.h"
+#include "serve/join_capture_files.h"
+#include "whatif/calibrated_job.h"
+
+namespace headroom::cli {
+
+void AddJobFlags(Command command, JobOptions& options) {
+  command
+      .AddOption("--step-marker", options.step_marker,
+                 "Range that begins each step, where the trace has no ProfilerStep")
+      .TypeName("NAME");
+  command
+      .AddOption("--steps", options.steps,
+                 "Only steps A to B, by number, both included, as if no others were recorded")
+      .TypeName("A:B");
+  command
+      .AddOption("--measured-step-ms", options.measured_step_ms,
+                 "True time of a step without a profiler, for jobs that the host paces")
+      .TypeName("X")
+      .Check(AboveZero());
+  command
+      .AddOption("--calibration", options.calibration.path,
+                 "Calibration of the machine that made the trace (headroom calibrate --host)")
+      .TypeName("FILE");
+  command.AddFlag("--no-local-state", options.calibration.no_local_state,
+                  "Use nothing that was learned on this machine");
+}
+
+void AddCaptureFlag(Command command, JobOptions& options) {
+  command.AddOption("--capture", options.capture, kCaptureHelp).TypeName("FILE").Check(NotEmpty());
+}
+
+Result<std::vector<std::string>> CaptureFiles(const std::string& capture) {
+  if (capture.empty()) return std::vector<std::string>();
+  Result<TraceFiles> files = FindTraceFiles({capture});
+  if (!files.ok()) return files.status();
+  return std::move(files.value().paths);
+}
+
+Result<std::vector<std::string>> WithCaptures(std::vector<std::string> inputs,
+                                              const std::string& capture) {
+  const Result<std::vector<std::string>> captures = CaptureFiles(capture);
+  if (!captures.ok()) return captures.status();
+  inputs.insert(inputs.end(), captures.value().begin(), captures.value().end());
+  return inputs;
+}
+
+Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
+  AnalysisOptions analysis;
+  analysis.step_marker = options.step_marker;
+  if (options.steps.empty()) return analysis;
+  const Result<StepRange> steps = ParseStepRange(options.steps);
+  if (!steps.ok()) return steps.status();
+  analysis.first_step = steps.value().first;
+  analysis.last_step = steps.value().last;
+  return analysis;
+}
+
+Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options) {
+  Result<AnalysisOptions> analysis = AnalysisOf(options);
+  if (!analysis.ok()) return analysis.status();
+  const Result<std::vector<std::string>> captures = CaptureFiles(options.capture);
+  if (!captures.ok()) return captures.status();
+  OpenedTrace opened;
+  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
+  if (!knowledge.ok()) return knowledge.status();
+  opened.knowledge = std::move(knowledge).value();
+  OpenOptions open;
+  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Progress progress(!options.quiet, "reading " + Printable(trace, Charset::kAscii));
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace, open);
+  if (!store.ok()) return store.status();
+  opened.store = std::move(store).value();
+  OpenOptions of_captures;
+  of_captures.threads = open.threads;
+  if (Status joined =
+          JoinCaptureFiles(*opened.store, *opened.knowledge, captures.value(), of_captures);
+      !joined.ok())
+    return joined;
+  opened.analysis = std::move(analysis).value();
+  opened.analysis.path = trace;
+  return opened;
+}
+
+Result<OpenedJob> MakeJob(OpenedTrace trace, const JobOptions& options) {
+  OpenedJob opened;
+  opened.knowledge = std::move(trace.knowledge);
+  opened.store = std::move(trace.store);
+  Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.knowledge, trace.analysis,
+                                                 options.calibration, options.measured_step_ms);
+  if (!made.ok()) return made.status();
+  opened.job = std::move(made.value().job);
+  if (made.value().slice) opened.store = std::move(made.value().slice);
+  opened.calibration = std::move(made.value().calibration);
+  opened.note = std::move(made.value().note);
+  opened.forecasts = made.value().forecasts;
+  return opened;
+}
+
+Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
+  Result<OpenedTrace> read = ReadTrace(trace, options);
+  if (!read.ok()) return read.status();
+  return MakeJob(std::move(read).value(), options);
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,28 @@
+// Reads what `headroom diff` and `headroom baseline` compare: traces, one at a time in memory, or a
+// baseline.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/names/knowledge.h"
+#include "base/status.h"
+#include "cli/inputs/open_job.h"
+#include "compare/job_profile.h"
+
+namespace headroom::cli {
+
+/// Repeated runs of one job: the files of folders each for itself. Files of several ranks are
+/// joined by rank (JoinRanks()); where each rank has several, the first of each are a run, and so
+/// on. What a trace took of memory is free again before the next is read. Fails as OpenTrace() and
+/// AnalyzeTrace() do; kNoAnswer where there are no whole steps; kUsage where a file is given twice,
+/// where ranks have different numbers of files, and where files are of different jobs.
+Result<JobProfile> ProfileTraces(const std::vector<std::string>& named, const Knowledge& knowledge,
+                                 const JobOptions& options);
+
+/// The baseline that `named` is: a file that says so, or, where no such file is there, a name in
+/// `folder`. nullopt: it is to be read as a trace. Fails (kBadInput) where the file is broken.
+Result<std::optional<JobProfile>> FindBaseline(const std::string& named, const std::string& folder);
+
+}  // namespace headroom::cli

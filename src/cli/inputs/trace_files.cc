@@ -1,0 +1,219 @@
+#include "cli/inputs/trace_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "cli/inputs/ranks.h"
+#include "ingest/input/byte_source.h"
+#include "ingest/open_trace.h"
+#include "render/escape.h"
+#include "store/join.h"
+
+namespace headroom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kCompressions = {".gz", ".zst", ".zstd",
+                                                           ".xz", ".bz2", ".zip"};
+constexpr std::array<std::string_view, 8> kFormats = {
+    ".json", ".pftrace", ".pb", ".perfetto-trace", ".et", ".sqlite", ".nsys-rep", "results.db"};
+
+/// run.pftrace.4711: what `headroom record` names the file of a further process.
+bool IsOfAFurtherProcess(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && dot + 1 < name.size() &&
+         name.find_first_not_of("0123456789", dot + 1) == std::string_view::npos &&
+         name.substr(0, dot).ends_with(".pftrace");
+}
+
+bool LooksLikeATrace(std::string_view name) {
+  if (IsOfAFurtherProcess(name)) return true;
+  for (const std::string_view ending : kCompressions) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  return std::any_of(kFormats.begin(), kFormats.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+Status AddFolder(const std::string& folder, TraceFiles& files) {
+  std::error_code error;
+  std::vector<std::string> found;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unknown;
+    if (name.starts_with('.') || !entry->is_regular_file(unknown)) continue;
+    if (LooksLikeATrace(name)) {
+      found.push_back(entry->path().string());
+    } else {
+      files.skipped.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    return Status::BadInput(fmt::format("{}: cannot read the folder: {}; check its rights",
+                                        Printable(folder, Charset::kAscii), error.message()));
+  }
+  if (found.empty()) {
+    return Status::BadInput(fmt::format(
+        "{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, .et, .sqlite, "
+        ".nsys-rep or results.db, plain, .gz, .zst, .xz, .bz2 or .zip); name the files",
+        Printable(folder, Charset::kAscii)));
+  }
+  std::sort(found.begin(), found.end());
+  // A report of Nsight Systems beside its own export is the same recording.
+  const auto is_exported = [&](const std::string& path) {
+    fs::path exported = path;
+    return exported.extension() == ".nsys-rep" &&
+           std::binary_search(found.begin(), found.end(),
+                              exported.replace_extension(".sqlite").string());
+  };
+  std::vector<std::string> once;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(once),
+               [&](const std::string& path) { return !is_exported(path); });
+  found = std::move(once);
+  files.paths.insert(files.paths.end(), found.begin(), found.end());
+  files.of_folder.resize(files.paths.size(), true);
+  return Status::Ok();
+}
+
+/// Returns the number after `key`, searched from `from` on.
+std::optional<std::int64_t> NumberBehind(std::string_view text, std::string_view key,
+                                         std::size_t from) {
+  std::size_t at = text.find(key, from);
+  if (at == std::string_view::npos) return std::nullopt;
+  at = text.find_first_not_of(" \t\n\r", at + key.size());
+  std::int64_t number = 0;
+  if (at == std::string_view::npos ||
+      std::from_chars(text.data() + at, text.data() + text.size(), number).ec != std::errc())
+    return std::nullopt;
+  return number;
+}
+
+/// Returns the process and the rank (-1: none) in the head of a trace of PyTorch's profiler. Never
+/// reads a pipe, because what is read from it is gone.
+std::optional<std::pair<std::int64_t, std::int64_t>> PeekProcess(const std::string& path) {
+  constexpr std::size_t kHead = std::size_t{1} << 20;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  const Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, ExpansionLimit());
+  if (!source.ok()) return std::nullopt;
+  std::string head(kHead, '\0');
+  const Result<std::size_t> length = source.value()->Read(head);
+  if (!length.ok()) return std::nullopt;
+  head.resize(length.value());
+  const std::size_t events = head.find("\"traceEvents\"");
+  if (events == std::string::npos) return std::nullopt;
+  const auto pid = NumberBehind(head, "\"pid\":", events);
+  if (!pid) return std::nullopt;
+  const std::size_t job = head.find("\"distributedInfo\"");
+  const auto rank =
+      job < events ? NumberBehind(head, "\"rank\":", job) : std::optional<std::int64_t>();
+  return std::pair(*pid, rank.value_or(-1));
+}
+
+/// Returns the name with each run of digits as one '#': files of one loop differ only in numbers.
+std::string PatternOf(std::string_view path) {
+  std::string pattern;
+  for (const char c : path) {
+    if (c < '0' || c > '9') {
+      pattern += c;
+    } else if (pattern.empty() || pattern.back() != '#') {
+      pattern += '#';
+    }
+  }
+  return pattern;
+}
+
+/// Returns whether the files hold recordings of one process, one after the other.
+bool AreOfOneProcess(const std::vector<std::string>& paths) {
+  std::vector<std::unique_ptr<TraceStore>> parts;
+  for (const std::string& path : paths) {
+    Result<std::unique_ptr<TraceStore>> part = OpenTrace(path, OpenOptions());
+    if (!part.ok()) return false;
+    parts.push_back(std::move(part).value());
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return BeginOf(*a) < BeginOf(*b); });
+  return WhyNotOneProcess(parts).empty();
+}
+
+/// Adds files of one process whose names do not say so (trace_step12.json).
+void AddByContent(const std::vector<std::string>& paths, Recordings& recordings) {
+  constexpr std::size_t kMaxFiles = 1024;
+  std::map<std::string, std::vector<std::string>> by_pattern;
+  for (const std::string& path : paths) by_pattern[PatternOf(path)].push_back(path);
+  for (const auto& [pattern, alike] : by_pattern) {
+    if (alike.size() < 2 || alike.size() > kMaxFiles) continue;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::string>> by_process;
+    for (const std::string& path : alike) {
+      if (const auto process = PeekProcess(path)) by_process[*process].push_back(path);
+    }
+    for (auto& [process, files] : by_process) {
+      // By number: 2 comes before 12.
+      std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
+        return std::pair(a.size(), a) < std::pair(b.size(), b);
+      });
+      if (files.size() < 2 || !AreOfOneProcess(files)) continue;
+      recordings[files.front()].assign(std::next(files.begin()), files.end());
+    }
+  }
+}
+
+}  // namespace
+
+Recordings FindRecordings(const std::vector<std::string>& paths) {
+  // By folder, host and process; then by time, whose digits are as many.
+  std::map<std::string, std::map<std::pair<std::size_t, std::string>, std::string>> by_process;
+  std::vector<std::string> others;
+  for (const std::string& path : paths) {
+    constexpr std::string_view kEnding = ".pt.trace.json";
+    const std::size_t slash = path.rfind('/');
+    const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+    const std::size_t ending = path.find(kEnding, name);
+    if (ending == std::string::npos || HostOfFileName(path).empty()) {
+      others.push_back(path);
+      continue;
+    }
+    const std::size_t dot = path.rfind('.', ending - 1);
+    const std::string time = path.substr(dot + 1, ending - dot - 1);
+    by_process[path.substr(0, dot)].emplace(std::pair(time.size(), time), path);
+  }
+  Recordings recordings;
+  for (const auto& [process, by_time] : by_process) {
+    if (by_time.size() < 2) continue;
+    std::vector<std::string>& further = recordings[by_time.begin()->second];
+    for (auto file = std::next(by_time.begin()); file != by_time.end(); ++file)
+      further.push_back(file->second);
+  }
+  AddByContent(others, recordings);
+  return recordings;
+}
+
+Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named) {
+  TraceFiles files;
+  for (const std::string& path : named) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      if (Status status = AddFolder(path, files); !status.ok()) return status;
+    } else {
+      files.paths.push_back(path);
+      files.of_folder.push_back(false);
+    }
+  }
+  std::sort(files.skipped.begin(), files.skipped.end());
+  return files;
+}
+
+}  // namespace headroom::cli

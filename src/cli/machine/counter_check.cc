@@ -1,0 +1,119 @@
+#include "cli/machine/counter_check.h"
+
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/read_file.h"
+#include "capture/metrics/board/fields.h"
+
+namespace headroom::cli {
+namespace {
+
+/// The error of opening a counter of this thread; 0: none.
+int OpenError(std::uint32_t type, std::uint64_t config, bool of_kernel) {
+  perf_event_attr event{};
+  event.size = sizeof event;
+  event.type = type;
+  event.config = config;
+  event.disabled = 1;
+  event.exclude_kernel = of_kernel ? 0 : 1;
+  event.exclude_hv = event.exclude_kernel;
+  const long opened = syscall(SYS_perf_event_open, &event, /*thread=*/0, /*cpu=*/-1, /*group=*/-1,
+                              PERF_FLAG_FD_CLOEXEC);
+  if (opened < 0) return errno;
+  close(static_cast<int>(opened));
+  return 0;
+}
+
+std::string TextOf(const std::string& path) {
+  const Result<std::optional<std::string>> read = ReadFile(path);
+  return read.ok() ? read.value().value_or("") : "";
+}
+
+/// Whether this thread has a capability in effect.
+bool HasCapability(std::string_view status, int capability) {
+  Lines lines(status);
+  for (std::string_view line; lines.Next(line);) {
+    Fields fields(line);
+    if (fields.Next() != "CapEff:") continue;
+    const std::string mask(fields.Next());
+    return (std::strtoull(mask.c_str(), nullptr, 16) >> capability & 1) != 0;
+  }
+  return false;
+}
+
+bool IsRefusal(int error) { return error == EACCES || error == EPERM; }
+
+/// The processor has no such counter, as in a virtual machine that is given none.
+bool IsMissing(int error) { return error == ENOENT || error == EOPNOTSUPP || error == ENODEV; }
+
+}  // namespace
+
+CounterAnswers AskForCounters() {
+  constexpr int kCapPerfmon = 38;  // Not in the headers of kernels before 5.8.
+  const std::string status = TextOf("/proc/self/status");
+  return {.paranoid = Fields(TextOf("/proc/sys/kernel/perf_event_paranoid")).NextNumber<int>(),
+          .may_perfmon = HasCapability(status, kCapPerfmon) || HasCapability(status, CAP_SYS_ADMIN),
+          .software_error = OpenError(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false),
+          .program_error = OpenError(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false),
+          .kernel_error = OpenError(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true)};
+}
+
+MachineCheck CounterCheck(const CounterAnswers& answers) {
+  MachineCheck check{.name = "counters"};
+  check.state = CheckState::kLimited;
+  check.matters =
+      "Headroom reads none of them, but perf, VTune and the like tell no cycles and cache misses "
+      "here";
+  const std::string setting =
+      answers.paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *answers.paranoid)
+                       : std::string("kernel.perf_event_paranoid is not told");
+  constexpr int kProgramsOfOnesOwn = 2;  // The least strict value that still allows them.
+  const int error = answers.software_error != 0 ? answers.software_error : answers.program_error;
+  if (error == ENOSYS) {
+    check.finding = "the kernel has no perf_event_open";
+    check.fix = "a kernel with CONFIG_PERF_EVENTS; a sandbox such as gVisor has none";
+  } else if (IsRefusal(error)) {
+    // Debian and others know 3 and 4, which refuse everything.
+    const bool by_setting =
+        !answers.may_perfmon && answers.paranoid.value_or(0) > kProgramsOfOnesOwn;
+    check.finding =
+        fmt::format("perf_event_open is refused ({}); {}", std::strerror(error), setting);
+    check.fix = by_setting ? "sudo sysctl kernel.perf_event_paranoid=2"
+                           : "in a container: --cap-add PERFMON, and a seccomp profile that allows "
+                             "perf_event_open (Docker: --security-opt seccomp=FILE)";
+  } else if (answers.software_error != 0) {
+    check.finding = fmt::format("perf_event_open fails: {}", std::strerror(error));
+  } else if (IsMissing(answers.program_error)) {
+    check.finding =
+        fmt::format("no counters of the processor, only those of the kernel; {}", setting);
+    check.fix =
+        "a virtual machine whose processor is given them (QEMU: -cpu host,pmu=on), or a machine "
+        "without a hypervisor";
+  } else if (answers.program_error != 0) {
+    check.finding = fmt::format("perf_event_open fails: {}", std::strerror(answers.program_error));
+    if (answers.program_error == EBUSY)
+      check.fix = "end what holds the counters (perf, a watchdog)";
+  } else if (answers.kernel_error != 0) {
+    check.finding =
+        fmt::format("those of programs can be read, those of the kernel not ({})", setting);
+    check.matters = "perf sees no time in the kernel; Headroom reads none of them";
+    check.fix = "sudo sysctl kernel.perf_event_paranoid=1";
+  } else {
+    check = {.name = "counters",
+             .finding = fmt::format("can be read, the kernel's too ({})", setting)};
+  }
+  return check;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,90 @@
+#include "cli/machine/metrics_server.h"
+
+#include <fmt/format.h>
+#include <httplib.h>
+
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "serve/loopback.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
+
+class Server : public MetricsServer {
+ public:
+  Server() {
+    // A scrape every few seconds: two threads are enough. A connection that stays open would hold
+    // one.
+    server_.set_keep_alive_max_count(1);
+    server_.new_task_queue = [] { return new httplib::ThreadPool(2); };
+    server_.set_read_timeout(5);
+    server_.set_write_timeout(5);
+    server_.set_payload_max_length(0);
+    server_.set_pre_routing_handler([this](const httplib::Request& request,
+                                           httplib::Response& response) {
+      if (request.get_header_value_count("Host") == 1 &&
+          IsLoopbackHost(request.get_header_value("Host"), port_)) {
+        return httplib::Server::HandlerResponse::Unhandled;
+      }
+      response.status = 403;
+      response.set_content("this server answers for 127.0.0.1 and localhost only\n", "text/plain");
+      return httplib::Server::HandlerResponse::Handled;
+    });
+    server_.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      response.set_content(text_, kTextFormat);
+    });
+    server_.Get("/", [](const httplib::Request&, httplib::Response& response) {
+      response.set_content("headroom monitor: the metrics are at /metrics\n", "text/plain");
+    });
+  }
+  ~Server() override {
+    server_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Status Listen(int port) {
+    const Result<int> bound = BindToLoopback(server_, port);
+    if (!bound.ok()) return bound.status();
+    port_ = bound.value();
+    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    // stop() has no effect on a server that does not run yet.
+    while (!server_.is_running()) std::this_thread::yield();
+    return Status::Ok();
+  }
+
+  int port() const override { return port_; }
+
+  void Publish(std::string text) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    text_ = std::move(text);
+  }
+
+ private:
+  httplib::Server server_;
+  int port_ = -1;
+  std::mutex mutex_;
+  std::string text_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
+  auto server = std::make_unique<Server>();
+  if (Status status = server->Listen(port); !status.ok()) return status;
+  return std::unique_ptr<MetricsServer>(std::move(server));
+}
+
+bool IsLoopbackHost(const std::string& host, int port) {
+  for (const char* name : {kLoopback, "localhost"}) {
+    if (host == name || host == fmt::format("{}:{}", name, port)) return true;
+  }
+  return false;
+}
+
+}  // namespace headroom::cli

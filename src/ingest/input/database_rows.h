@@ -1,0 +1,50 @@
+// The rows of a table for a reader of some format, with what is wrong with them in the import log.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ingest/input/database.h"
+#include "store/import_log.h"
+
+namespace headroom::sqlite {
+
+inline bool HasColumn(const DatabaseTable& table, std::string_view column) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [&](const std::string& other) { return SameName(other, column); });
+}
+
+/// Calls `row` with each row of a table. The first `needed` columns must be there; a table that
+/// lacks one, or ends in damage, is in the log by its name. `progress` may be empty.
+template <typename Row>
+void ForEachRow(const Database& database, const DatabaseTable& table,
+                std::span<const std::string_view> columns, std::size_t needed, ImportLog& log,
+                const std::function<void(std::int64_t)>& progress, Row row) {
+  constexpr std::size_t kLongestName = 100;
+  const std::string_view name = std::string_view(table.name).substr(0, kLongestName);
+  for (const std::string_view column : columns.first(needed)) {
+    if (HasColumn(table, column)) continue;
+    log.Add(ImportIssue::kDamagedTable, -1, fmt::format("{} has no column {}", name, column));
+    return;
+  }
+  RowScan scan = database.Scan(table, columns);
+  constexpr std::int64_t kRowsBetweenReports = 1 << 15;
+  std::int64_t rows = 0;
+  while (scan.Next()) {
+    row(scan);
+    if (++rows % kRowsBetweenReports == 0 && progress) progress(database.bytes_read());
+  }
+  if (!scan.damage().empty()) {
+    log.Add(ImportIssue::kDamagedTable, -1,
+            fmt::format("{} after {} rows: {}", name, rows, scan.damage()));
+  }
+}
+
+}  // namespace headroom::sqlite

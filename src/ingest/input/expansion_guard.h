@@ -1,0 +1,30 @@
+// How much of a compressed file was unpacked, against what the file may expand to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "ingest/input/byte_source.h"
+
+namespace headroom {
+
+/// Counts the bytes that one layer of compression unpacks. In nested layers each has its own guard,
+/// and all compare with the bytes of the file.
+class ExpansionGuard {
+ public:
+  ExpansionGuard(std::string path, ExpansionLimit limit) : path_(std::move(path)), limit_(limit) {}
+
+  /// Fails with kBadInput if the layer has unpacked too much of what was read of the file.
+  Status Add(std::size_t unpacked, std::int64_t file_bytes_read);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  ExpansionLimit limit_;
+  std::int64_t unpacked_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,32 @@
+// What texts may take that a file holds once and its events refer to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ingest/input/byte_source.h"
+
+namespace headroom {
+
+/// Events name long texts by short numbers, and a hostile file names one a million times. As of
+/// compressed files, what is made of a file may be so many times larger than the file and no more.
+/// Real ones write out 5 to 20 times what they hold.
+class ReferenceBudget {
+ public:
+  /// `bytes`: of the file, decompressed, until now.
+  void HasRead(std::int64_t bytes) { read_ = bytes; }
+  /// Whether a text of so many bytes may be read or written once more; then it counts.
+  bool Take(std::size_t bytes) {
+    constexpr ExpansionLimit kLimit;
+    const std::int64_t allowed = ExpansionLimit::kFreeBytes + kLimit.max_ratio * read_;
+    if (static_cast<std::int64_t>(bytes) > allowed - taken_) return false;
+    taken_ += static_cast<std::int64_t>(bytes);
+    return true;
+  }
+
+ private:
+  std::int64_t read_ = 0;
+  std::int64_t taken_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,93 @@
+#include "network/collectives.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/text.h"
+
+namespace headroom {
+namespace {
+
+/// Of the ring's rate (NCCL 2.20, src/graph/tuning.cc).
+constexpr double kTreeRate = 0.92;
+
+/// Of more than thirty years, nobody needs the rest.
+DurationNs Clamped(double ns) {
+  constexpr double kMost = 1e18;
+  return DurationNs(std::llround(std::clamp(ns, 0.0, kMost)));
+}
+
+DurationNs TransferTime(double bytes, double bytes_per_ns) { return Clamped(bytes / bytes_per_ns); }
+
+DurationNs Latency(double inside_messages, double between_messages, const Link& inside,
+                   const Link& between) {
+  const auto of = [](double messages, const Link& link) {
+    return messages > 0 ? messages * static_cast<double>(link.latency.ns()) : 0;
+  };
+  return Clamped(of(inside_messages, inside) + of(between_messages, between));
+}
+
+/// How often a link carries its share of the bytes.
+double Passes(Collective collective) { return collective == Collective::kAllReduce ? 2 : 1; }
+
+struct Members {
+  double all, nodes, per_node;
+  Link inside, between;
+
+  /// The slowest link that all of it has to pass.
+  double Rate() const {
+    if (nodes <= 1) return inside.bytes_per_ns;
+    return per_node <= 1 ? between.bytes_per_ns
+                         : std::min(inside.bytes_per_ns, between.bytes_per_ns);
+  }
+};
+
+CollectiveTime Ring(Collective collective, double bytes, const Members& members) {
+  const double passes = Passes(collective);
+  return {
+      .latency = Latency(passes * (members.all - members.nodes), passes * (members.nodes - 1),
+                         members.inside, members.between),
+      .transfer = TransferTime(passes * (members.all - 1) / members.all * bytes, members.Rate()),
+      .algorithm = Algorithm::kRing};
+}
+
+CollectiveTime Tree(double bytes, const Members& members) {
+  return {.latency = Latency(2 * (members.per_node - 1), 2 * std::log2(members.nodes),
+                             members.inside, members.between),
+          .transfer = TransferTime(2 * bytes, kTreeRate * members.Rate()),
+          .algorithm = Algorithm::kTree};
+}
+
+}  // namespace
+
+std::optional<Collective> CollectiveNamed(std::string_view name) {
+  const std::string lower = LowerCase(name);
+  const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
+  if (has("allreduce") || has("all_reduce")) return Collective::kAllReduce;
+  if (has("reducescatter") || has("reduce_scatter")) return Collective::kReduceScatter;
+  if (has("allgather") || has("all_gather")) return Collective::kAllGather;
+  return std::nullopt;
+}
+
+CollectiveTime TimeOf(Collective collective, Algorithm algorithm, double bytes,
+                      const Topology& topology, const Placement& placement) {
+  if (placement.gpus <= 1) return {.latency = {}, .transfer = {}, .algorithm = algorithm};
+  const Members members = {.all = static_cast<double>(placement.gpus),
+                           .nodes = static_cast<double>(placement.nodes),
+                           .per_node = static_cast<double>(placement.PerNode()),
+                           .inside = topology.inside,
+                           .between = topology.BetweenNodes(placement.nodes)};
+  if (algorithm == Algorithm::kTree && collective == Collective::kAllReduce)
+    return Tree(bytes, members);
+  return Ring(collective, bytes, members);
+}
+
+CollectiveTime FastestTime(Collective collective, double bytes, const Topology& topology,
+                           const Placement& placement) {
+  const CollectiveTime ring = TimeOf(collective, Algorithm::kRing, bytes, topology, placement);
+  const CollectiveTime tree = TimeOf(collective, Algorithm::kTree, bytes, topology, placement);
+  return tree.Total() < ring.Total() ? tree : ring;
+}
+
+}  // namespace headroom

@@ -1,0 +1,79 @@
+#include "network/collectives.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace headroom {
+namespace collectives_test {
+
+/// Nodes of four GPUs: 10 bytes a nanosecond inside with 1 us a message, 2 with 10 us between.
+Topology FourAMachine() {
+  Topology topology;
+  topology.gpus_per_node = 4;
+  topology.inside = {.bytes_per_ns = 10, .latency = DurationNs(1'000)};
+  topology.between = {.bytes_per_ns = 2, .latency = DurationNs(10'000)};
+  return topology;
+}
+
+TEST(CollectivesTest, ARingInsideAMachine) {
+  const CollectiveTime time =
+      TimeOf(Collective::kAllReduce, Algorithm::kRing, 1e6, FourAMachine(), {.gpus = 4});
+  // 2 x 3 / 4 of a megabyte, in 2 x 3 messages.
+  EXPECT_EQ(time.transfer.ns(), 150'000);
+  EXPECT_EQ(time.latency.ns(), 6'000);
+}
+
+TEST(CollectivesTest, ARingOverMachinesPassesTheSlowestLink) {
+  const CollectiveTime time = TimeOf(Collective::kAllReduce, Algorithm::kRing, 1e6, FourAMachine(),
+                                     {.gpus = 8, .nodes = 2});
+  EXPECT_EQ(time.transfer.ns(), 875'000);
+  // 14 messages, of which two go between the machines.
+  EXPECT_EQ(time.latency.ns(), 12 * 1'000 + 2 * 10'000);
+  const CollectiveTime gather = TimeOf(Collective::kAllGather, Algorithm::kRing, 1e6,
+                                       FourAMachine(), {.gpus = 8, .nodes = 2});
+  EXPECT_EQ(2 * gather.Total().ns(), time.Total().ns());
+}
+
+TEST(CollectivesTest, OneGpuHasNobodyToTalkTo) {
+  for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
+    EXPECT_EQ(TimeOf(Collective::kAllReduce, algorithm, 1e9, FourAMachine(), {}).Total().ns(), 0);
+  }
+}
+
+TEST(CollectivesTest, ManyMachinesTakeTreesForSmallTensors) {
+  const Placement many = {.gpus = 4'000, .nodes = 1'000};
+  EXPECT_EQ(FastestTime(Collective::kAllReduce, 1e5, FourAMachine(), many).algorithm,
+            Algorithm::kTree);
+  EXPECT_EQ(FastestTime(Collective::kAllReduce, 1e10, FourAMachine(), many).algorithm,
+            Algorithm::kRing);
+}
+
+TEST(CollectivesTest, OversubscribedSwitchesSlowOnlyWhatLeavesThem) {
+  Topology topology = FourAMachine();
+  topology.nodes_of_switch = 2;
+  topology.oversubscription = 4;
+  const auto transfer = [&](std::int64_t nodes) {
+    return TimeOf(Collective::kAllReduce, Algorithm::kRing, 1e6, topology,
+                  {.gpus = 4 * nodes, .nodes = nodes})
+        .transfer.ns();
+  };
+  EXPECT_EQ(transfer(2), 875'000);
+  EXPECT_NEAR(static_cast<double>(transfer(3)), 2.0 * 11 / 12 * 1e6 / 0.5, 1);
+}
+
+RC_GTEST_PROP(CollectivesProperties, MoreBytesOrSlowerLinksNeverTakeLess, ()) {
+  Topology topology = FourAMachine();
+  const auto nodes = *rc::gen::inRange<std::int64_t>(1, 2000);
+  const Placement placement = {.gpus = nodes * *rc::gen::inRange<std::int64_t>(1, 5),
+                               .nodes = nodes};
+  const double bytes = *rc::gen::inRange(0, 100'000'000);
+  const auto collective = *rc::gen::element(Collective::kAllReduce, Collective::kAllGather);
+  const CollectiveTime time = FastestTime(collective, bytes, topology, placement);
+  RC_ASSERT(FastestTime(collective, 2 * bytes + 1, topology, placement).Total() >= time.Total());
+  topology.between.bytes_per_ns /= 2;
+  topology.inside.latency = DurationNs(2'000);
+  RC_ASSERT(FastestTime(collective, bytes, topology, placement).Total() >= time.Total());
+}
+
+}  // namespace collectives_test
+}  // namespace headroom

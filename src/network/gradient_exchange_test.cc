@@ -1,0 +1,59 @@
+#include "network/gradient_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "sim/schedule.h"
+
+namespace headroom {
+namespace gradient_exchange_test {
+
+/// One stream: forward, backward in two parts, update; 100 us each, step after step.
+Graph OneStream() {
+  Graph graph;
+  graph.steps = 1;
+  graph.edge_begin.push_back(0);
+  for (TaskIndex task = 0; task < 4; ++task) {
+    graph.tasks.push_back({.kind = TaskKind::kGpu, .step = 0, .duration = DurationNs(100'000)});
+    graph.edges.push_back({.from = task == 0 ? 3 : task - 1,
+                           .cycles_back = static_cast<std::uint8_t>(task == 0 ? 1 : 0),
+                           .kind = EdgeKind::kStream});
+    graph.edge_begin.push_back(static_cast<std::uint32_t>(graph.edges.size()));
+  }
+  return graph;
+}
+
+/// 2 MB ready behind each part of the backward; a byte takes 0.1 ns, and each exchange 5 us.
+double StepUs(double bucket_bytes, TaskIndex next) {
+  const Graph graph = OneStream();
+  const Plan plan = MakePlan(graph);
+  Edit edit(graph, plan);
+  const std::uint32_t channel = edit.AddChannel({.name = "network"});
+  const GradientStep step = {.gradients = {{.bytes = 2e6, .ready = 1}, {.bytes = 2e6, .ready = 2}},
+                             .next = next};
+  InsertBuckets(
+      graph, step, bucket_bytes, channel,
+      [](double bytes) {
+        return CollectiveTime{.latency = DurationNs(5'000),
+                              .transfer = DurationNs(static_cast<std::int64_t>(bytes / 10))};
+      },
+      edit);
+  Replayer replayer;
+  return replayer.Run(edit.Finish().plan).step_ns / 1e3;
+}
+
+TEST(GradientExchangeTest, TheUpdateWaitsForTheLastBucket) {
+  // The first goes from 200 to 405, the second from there to 610; the update is behind it.
+  EXPECT_DOUBLE_EQ(StepUs(kBucketBytes, 3), 710);
+  // Larger than all: one bucket would be, but the first is small.
+  EXPECT_DOUBLE_EQ(StepUs(1e9, 3), 710);
+}
+
+TEST(GradientExchangeTest, WithoutAnUpdateTheNextStepWaits) {
+  EXPECT_DOUBLE_EQ(StepUs(kBucketBytes, kNoTask), 610);
+}
+
+}  // namespace gradient_exchange_test
+}  // namespace headroom

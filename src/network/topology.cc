@@ -1,0 +1,176 @@
+#include "network/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/toml_row.h"
+#include "embedded/cluster_files.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+
+/// What a kind of link gives a collective, where a file does not say better: NCCL 2.20's model of
+/// the machine and of its rings (src/graph/topo.h, tuning.cc). NVLink: 20 of 25 GB/s a link; PCIe:
+/// 12 of 15.75 GB/s of 16 lanes of the third generation; 14 us a message over a network.
+struct LinkKind {
+  std::string_view name;
+  double efficiency;
+  double latency_us;
+};
+
+constexpr LinkKind kKinds[] = {
+    {.name = "nvlink", .efficiency = 0.8, .latency_us = 3.4},
+    {.name = "infinity-fabric", .efficiency = 0.8, .latency_us = 3.4},
+    {.name = "pcie", .efficiency = 0.76, .latency_us = 5.7},
+    {.name = "ethernet", .efficiency = kEthernetShare, .latency_us = 14},
+    {.name = "network", .efficiency = 1, .latency_us = 14},
+};
+
+constexpr double kMostGbps = 1e6, kMostLatencyUs = 1e6, kMostOversubscription = 1e3;
+
+const LinkKind* KindNamed(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                         [&](const LinkKind& kind) { return kind.name == name; });
+  return found == std::end(kKinds) ? nullptr : found;
+}
+
+DurationNs Microseconds(double us) { return DurationNs(std::llround(us * 1e3)); }
+
+/// [inside] and [between]; `count`: of its links that work side by side.
+Result<Link> ReadLink(const NamedText& file, const toml::table& root, std::string_view name,
+                      std::string_view count_key) {
+  const toml::table* table = root[name].as_table();
+  if (table == nullptr) {
+    return Status::BadInput(
+        fmt::format("{}: [{}] is missing; add it with kind and gbps", file.name, name));
+  }
+  TomlRow row(file, *table, fmt::format("[{}]", name));
+  const std::string kind_name = row.Text("kind");
+  const LinkKind* kind = KindNamed(kind_name);
+  const double gbps = row.Number("gbps", 1e-6, kMostGbps);
+  const std::int64_t count =
+      !count_key.empty() && table->contains(count_key) ? row.Count(count_key) : 1;
+  const double efficiency = table->contains("efficiency") ? row.Number("efficiency", 0.01, 1)
+                            : kind != nullptr             ? kind->efficiency
+                                                          : 1;
+  const double latency = table->contains("latency_us") ? row.Number("latency_us", 0, kMostLatencyUs)
+                         : kind != nullptr             ? kind->latency_us
+                                                       : 0;
+  if (count_key.empty()) {
+    row.Known({"kind", "gbps", "efficiency", "latency_us"});
+  } else {
+    row.Known({"kind", "gbps", "efficiency", "latency_us", count_key});
+  }
+  if (!row.status().ok()) return row.status();
+  if (kind == nullptr) {
+    return Status::BadInput(fmt::format(
+        "{}, line {}: kind of [{}] must be nvlink, infinity-fabric, pcie, ethernet or network",
+        file.name, table->get("kind")->source().begin.line, name));
+  }
+  return Link{.bytes_per_ns = static_cast<double>(count) * gbps * efficiency / kBitsPerByte,
+              .latency = Microseconds(latency)};
+}
+
+Status ReadSwitch(const NamedText& file, const toml::table& table, Topology& topology) {
+  TomlRow row(file, table, "[switch]");
+  topology.nodes_of_switch = row.Count("nodes");
+  topology.oversubscription = row.Number("oversubscription", 1, kMostOversubscription);
+  row.Known({"nodes", "oversubscription"});
+  return row.status();
+}
+
+}  // namespace
+
+Link Topology::BetweenNodes(std::int64_t nodes) const {
+  Link link = between;
+  if (nodes_of_switch && nodes > *nodes_of_switch) link.bytes_per_ns /= oversubscription;
+  return link;
+}
+
+Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_node) {
+  const Link link = {.bytes_per_ns = gbps * kEthernetShare / kBitsPerByte, .latency = latency};
+  Topology topology;
+  topology.gpus_per_node = gpus_per_node;
+  topology.between = link;
+  // Nothing is said of the GPUs of a node: the fastest PCIe of today.
+  const LinkKind& pcie = *KindNamed("pcie");
+  constexpr double kPcieGbps = 256;  // 16 lanes of the fourth generation.
+  topology.inside = {.bytes_per_ns = kPcieGbps * pcie.efficiency / kBitsPerByte,
+                     .latency = Microseconds(pcie.latency_us)};
+  return topology;
+}
+
+Topology WithoutLatency(Topology topology) {
+  topology.inside.latency = topology.between.latency = DurationNs(0);
+  return topology;
+}
+
+Topology WithoutLimit(Topology topology) {
+  constexpr double kNoLimit = 1e12;
+  topology.inside.bytes_per_ns = topology.between.bytes_per_ns = kNoLimit;
+  return topology;
+}
+
+Result<Placement> PlaceGpus(const Topology& topology, std::int64_t gpus) {
+  const Placement placement = {
+      .gpus = gpus, .nodes = (gpus + topology.gpus_per_node - 1) / topology.gpus_per_node};
+  if (topology.nodes_at_most && placement.nodes > *topology.nodes_at_most) {
+    return Status::Usage(fmt::format(
+        "{} GPUs need {} machines of {}, which has {} at most; name fewer, or another --cluster",
+        gpus, placement.nodes, topology.name, *topology.nodes_at_most));
+  }
+  return placement;
+}
+
+Result<Topology> ReadTopology(const NamedText& file) {
+  const Result<toml::table> root = ParseToml(file);
+  if (!root.ok()) return root.status();
+  TomlRow top(file, root.value(), "the file");
+  Topology topology;
+  topology.name = top.Text("name");
+  topology.description = top.OptionalText("description");
+  topology.gpus_per_node = top.Count("gpus_per_node");
+  if (root.value().contains("nodes")) topology.nodes_at_most = top.Count("nodes");
+  top.Text("source");
+  top.Known(
+      {"name", "description", "gpus_per_node", "nodes", "source", "inside", "between", "switch"});
+  if (!top.status().ok()) return top.status();
+  if (topology.gpus_per_node > 1) {
+    const Result<Link> inside = ReadLink(file, root.value(), "inside", "");
+    if (!inside.ok()) return inside.status();
+    topology.inside = inside.value();
+  } else if (root.value().contains("inside")) {
+    return Status::BadInput(fmt::format(
+        "{}: [inside] connects the GPUs of a machine, which has one by gpus_per_node", file.name));
+  }
+  if (root.value().contains("between")) {
+    const Result<Link> between = ReadLink(file, root.value(), "between", "adapters");
+    if (!between.ok()) return between.status();
+    topology.between = between.value();
+  } else if (topology.nodes_at_most != 1) {
+    return Status::BadInput(fmt::format(
+        "{}: [between] is missing; add it with kind and gbps, or say nodes = 1", file.name));
+  }
+  if (const toml::table* table = root.value()["switch"].as_table()) {
+    if (Status status = ReadSwitch(file, *table, topology); !status.ok()) return status;
+  }
+  return topology;
+}
+
+Result<std::vector<Topology>> LoadBuiltInTopologies() {
+  std::vector<Topology> topologies;
+  for (const NamedText& file : ClusterFiles()) {
+    Result<Topology> topology = ReadTopology(file);
+    if (!topology.ok()) return topology.status();
+    topologies.push_back(std::move(topology).value());
+  }
+  std::sort(topologies.begin(), topologies.end(),
+            [](const Topology& a, const Topology& b) { return a.name < b.name; });
+  return topologies;
+}
+
+}  // namespace headroom

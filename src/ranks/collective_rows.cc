@@ -1,0 +1,68 @@
+#include "ranks/collective_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// Element types as c10::toString() prints them, which is how collectives tell theirs.
+constexpr std::array<std::pair<std::string_view, int>, 12> kElementBytes = {{
+    {"Float", 4},
+    {"Half", 2},
+    {"BFloat16", 2},
+    {"Double", 8},
+    {"Long", 8},
+    {"Int", 4},
+    {"Short", 2},
+    {"Char", 1},
+    {"Byte", 1},
+    {"Bool", 1},
+    {"Float8_e4m3fn", 1},
+    {"Float8_e5m2", 1},
+}};
+
+/// 0: not known.
+int ElementBytes(std::string_view dtype) {
+  const auto* const found = std::find_if(kElementBytes.begin(), kElementBytes.end(),
+                                         [&](const auto& entry) { return entry.first == dtype; });
+  return found == kElementBytes.end() ? 0 : found->second;
+}
+
+/// Of a string without escapes, which is all that descriptions are; any other as it stands.
+std::string_view Unquoted(std::string_view json) {
+  if (json.size() >= 2 && json.front() == '"' && json.back() == '"')
+    return json.substr(1, json.size() - 2);
+  return json;
+}
+
+}  // namespace
+
+CollectiveRows::CollectiveRows(const TraceStore& store) : store_(store) {
+  for (std::size_t row = 0; row < store.collectives.rows(); ++row)
+    row_of_[store.collectives.task[row].index()] = row;
+}
+
+std::optional<CollectiveArguments> CollectiveRows::Of(std::size_t gpu_task) const {
+  const auto known = row_of_.find(gpu_task);
+  if (known == row_of_.end()) return std::nullopt;
+  const std::size_t row = known->second;
+  const auto& rows = store_.collectives;
+  CollectiveArguments arguments;
+  arguments.name = store_.Text(rows.name[row]);
+  arguments.group = store_.Text(rows.process_group[row]);
+  arguments.description =
+      Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], "Process Group Description"));
+  arguments.ranks = Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], "Process Group Ranks"));
+  // Kineto writes so where it does not know them.
+  if (arguments.ranks == "[]") arguments.ranks = {};
+  if (rows.group_size[row] > 0) arguments.members = rows.group_size[row];
+  // The larger side is the whole tensor: before a reduce-scatter, and after an all-gather.
+  const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);
+  const int bytes = ElementBytes(store_.Text(rows.dtype[row]));
+  if (bytes > 0 && elements > 0) arguments.bytes = static_cast<double>(elements) * bytes;
+  return arguments;
+}
+
+}  // namespace headroom

@@ -1,0 +1,170 @@
+#include "ranks/rank_timeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "analysis/analyzed_trace.h"
+#include "base/interval_set.h"
+#include "base/text.h"
+#include "ranks/collective_rows.h"
+
+namespace headroom {
+namespace {
+
+/// "allreduce" of "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"; the whole name where it has no
+/// such form.
+std::string KindOfKernel(std::string_view kernel) {
+  const std::size_t begin = kernel.find('_');
+  const std::size_t end = kernel.find('_', begin == std::string_view::npos ? 0 : begin + 1);
+  if (begin == std::string_view::npos || end == std::string_view::npos) return LowerCase(kernel);
+  return LowerCase(kernel.substr(begin + 1, end - begin - 1));
+}
+
+class TimelineReader {
+ public:
+  TimelineReader(const TraceStore& store, NameFacts& names, const GroupRules& rules,
+                 const AnalyzedTrace& trace)
+      : store_(store),
+        names_(names),
+        rules_(rules),
+        trace_(trace),
+        base_(UnixBaseOf(store)),
+        arguments_(store) {}
+
+  RankTimeline Read() {
+    RankTimeline timeline;
+    timeline.rank = store_.metadata.rank;
+    timeline.world_size = store_.metadata.world_size;
+    for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
+      if (store_.gpu_tasks.kind[task] != GpuTaskKind::kKernel) continue;
+      if (!names_.IsCommunication(store_.gpu_tasks.name[task]))
+        computing_.AppendInOrder(Span(task));
+    }
+    IntervalSet collectives, neighbours;
+    for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
+      if (store_.gpu_tasks.kind[task] != GpuTaskKind::kKernel) continue;
+      if (!names_.IsCommunication(store_.gpu_tasks.name[task])) continue;
+      timeline.collectives.push_back(ReadCollective(task, timeline.groups));
+      (IsPointToPoint(timeline.collectives.back().kind) ? neighbours : collectives)
+          .AppendInOrder(Span(task));
+    }
+    ReadSteps(collectives, neighbours, timeline);
+    return timeline;
+  }
+
+ private:
+  Interval Span(std::size_t task) const {
+    return {store_.gpu_tasks.start[task], store_.TaskEnd(GpuTaskId(task))};
+  }
+
+  RankCollective ReadCollective(std::size_t task, std::vector<RankGroup>& groups) {
+    RankCollective collective;
+    const Interval span = Span(task);
+    // Ranks compare on the clock of the machine, where traces tell it.
+    collective.start = span.start + base_;
+    collective.end = span.end + base_;
+    collective.hidden = computing_.MeasureWithin(span);
+    const std::int32_t row = trace_.steps.step_of_task[task];
+    if (row != StepAnalysis::kNoStep)
+      collective.step = trace_.steps.steps.list[static_cast<std::size_t>(row)].index;
+    collective.kind = KindOfKernel(store_.Text(store_.gpu_tasks.name[task]));
+    collective.phase = PhaseOfCaller(task);
+    const std::optional<CollectiveArguments> arguments = arguments_.Of(task);
+    if (!arguments) return collective;
+    if (!arguments->name.empty()) collective.kind = LowerCase(arguments->name);
+    collective.group = arguments->group;
+    collective.members = arguments->members;
+    collective.bytes = arguments->bytes;
+    if (!collective.group.empty()) Know(*arguments, groups);
+    return collective;
+  }
+
+  void Know(const CollectiveArguments& arguments, std::vector<RankGroup>& groups) {
+    if (!known_groups_.emplace(arguments.group).second) return;
+    groups.push_back({.name = std::string(arguments.group),
+                      .description = std::string(arguments.description),
+                      .axis = rules_.AxisOf(arguments.description),
+                      .ranks = std::string(arguments.ranks)});
+  }
+
+  /// What runs a collective is of the phase "communication" itself.
+  Phase PhaseOfCaller(std::size_t task) const {
+    HostEventId event = store_.gpu_tasks.launch[task];
+    while (event.valid() && trace_.attribution->Of(event).phase == Phase::kCommunication)
+      event = store_.host_events.parent[event.index()];
+    return event.valid() ? trace_.attribution->Of(event).phase : Phase::kOther;
+  }
+
+  void ReadSteps(const IntervalSet& collectives, const IntervalSet& neighbours,
+                 RankTimeline& timeline) const {
+    const StepAnalysis& steps = trace_.steps;
+    const IntervalSet exposed = Subtract(collectives, computing_);
+    const IntervalSet waiting = Subtract(Subtract(neighbours, computing_), collectives);
+    for (std::size_t row = 0; row < steps.steps.list.size(); ++row) {
+      const StepRow& step = steps.steps.list[row];
+      const Interval span = steps.spans[row];
+      timeline.steps.push_back({
+          .number = step.index,
+          .start = step.start + base_,
+          .wall = step.wall,
+          .computing = computing_.MeasureWithin(span),
+          .collectives = exposed.MeasureWithin(span),
+          .neighbours = waiting.MeasureWithin(span),
+      });
+    }
+    const auto step_of = [&](std::size_t task) -> RankStep* {
+      const std::int32_t row = steps.step_of_task[task];
+      return row == StepAnalysis::kNoStep ? nullptr
+                                          : &timeline.steps[static_cast<std::size_t>(row)];
+    };
+    for (const CostedCall& call : trace_.costed) {
+      RankStep* step = step_of(call.main_task.index());
+      if (step != nullptr) step->flops = step->flops.value_or(0) + call.cost->flops;
+    }
+    for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
+      if (store_.gpu_tasks.copy[task] != CopyKind::kHostToDevice) continue;
+      RankStep* step = step_of(task);
+      if (step != nullptr && store_.gpu_tasks.bytes[task] > 0)
+        step->input_bytes += static_cast<double>(store_.gpu_tasks.bytes[task]);
+    }
+  }
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const GroupRules& rules_;
+  const AnalyzedTrace& trace_;
+  const DurationNs base_;
+  CollectiveRows arguments_;
+  std::set<std::string_view> known_groups_;
+  IntervalSet computing_;
+};
+
+}  // namespace
+
+DurationNs UnixBaseOf(const TraceStore& store) {
+  // The year 2043; what a reader lets through as a time is as much again.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
+  const std::int64_t base = store.metadata.base_time_ns.value_or(0);
+  return DurationNs(base > 0 && base < kMost ? base : 0);
+}
+
+bool IsPointToPoint(std::string_view kind) {
+  return kind.find("send") != std::string_view::npos || kind.find("recv") != std::string_view::npos;
+}
+
+RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names, const GroupRules& rules,
+                              const AnalyzedTrace& trace, const AnalysisOptions& options) {
+  RankTimeline timeline = TimelineReader(store, names, rules, trace).Read();
+  timeline.path = options.path;
+  if (options.first_step || options.last_step) {
+    std::erase_if(timeline.collectives, [](const RankCollective& collective) {
+      return collective.step == RankCollective::kNoStep;
+    });
+  }
+  return timeline;
+}
+
+}  // namespace headroom

@@ -1,0 +1,265 @@
+#include "ranks/rank_waits.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/interval_set.h"
+#include "base/statistics.h"
+#include "network/collectives.h"
+
+namespace headroom {
+namespace {
+
+struct Arrival {
+  std::size_t rank;
+  TimeNs start, end;  ///< On the first rank's clock.
+  DurationNs exposed;
+  DurationNs hidden;  ///< While the rank computed beside it.
+};
+
+std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
+                                std::span<const RankTimeline> ranks, const Alignment& alignment) {
+  std::vector<Arrival> arrivals;
+  // Ranks that share a collective share a root, unless they share hardly any.
+  const std::size_t root = alignment.clocks[collective.parts.front().rank].root;
+  for (const MatchedCollective::Part& part : collective.parts) {
+    const RankClock& clock = alignment.clocks[part.rank];
+    if (!clock.aligned || clock.root != root) continue;
+    const RankCollective& recorded = ranks[part.rank].collectives[part.collective];
+    arrivals.push_back({.rank = part.rank,
+                        .start = clock.Aligned(recorded.start),
+                        .end = clock.Aligned(recorded.end),
+                        .exposed = recorded.end - recorded.start - recorded.hidden,
+                        .hidden = recorded.hidden});
+  }
+  std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
+    return std::tie(a.start, a.rank) < std::tie(b.start, b.rank);
+  });
+  return arrivals;
+}
+
+/// Sums over the collectives of a class.
+struct ClassSums {
+  CollectiveClass row;
+  DurationNs exposed, hidden;  ///< Of all parts.
+  DurationNs doubt;            ///< Largest.
+  std::int64_t parts = 0;
+};
+
+class WaitMeter {
+ public:
+  WaitMeter(std::span<const RankTimeline> ranks, const Alignment& alignment)
+      : ranks_(ranks), alignment_(alignment) {
+    waits_.ranks.resize(ranks.size());
+    for (const RankClock& clock : alignment.clocks) {
+      if (clock.aligned) waits_.uncertainty = std::max(waits_.uncertainty, clock.uncertainty);
+    }
+  }
+
+  void Add(const MatchedCollective& collective, const std::vector<Arrival>& arrivals) {
+    const DurationNs doubt = DoubtOf(arrivals);
+    AddToClass(collective, arrivals, doubt);
+    const Arrival& last = arrivals.back();
+    StepLoss& step = steps_[collective.step];
+    const Arrival& median = arrivals[(arrivals.size() - 1) / 2];
+    const TimeNs usual = median.start;
+    const DurationNs late = last.start - usual;
+    // Without the late, the transfer would have begun that much earlier beside the same computing:
+    // the collective is shorter by its wait, and of that the step by what nothing else hides.
+    const TimeNs idle = last.start - std::min(late, median.exposed);
+    for (const Arrival& arrival : arrivals) {
+      const DurationNs wait = last.start - arrival.start;
+      if (wait > doubt) waits_.ranks[arrival.rank].waited += wait;
+    }
+    if (late > doubt) {
+      step.lost.push_back({idle, last.start});
+      for (const Arrival& arrival : arrivals) {
+        const DurationNs behind = arrival.start - usual;
+        if (2 * behind.ns() > late.ns())
+          Blame(collective, arrival.rank, std::max(DurationNs(0), arrival.start - idle), step);
+      }
+    }
+    for (const Arrival& arrival : arrivals)
+      before_[arrival.rank] = {collective.group, collective.step, last.start - arrival.start};
+  }
+
+  void CountOtherKind() { ++waits_.other_kinds; }
+
+  JobWaits Finish() {
+    CountSteps();
+    FindPattern();
+    FindHost();
+    for (auto& [key, sums] : classes_) {
+      CollectiveClass& row = sums.row;
+      row.wait = DurationNs(row.wait.ns() / row.count);
+      row.transfer = DurationNs(row.transfer.ns() / row.count);
+      row.exposed = DurationNs(sums.exposed.ns() / sums.parts);
+      row.hidden = DurationNs(sums.hidden.ns() / sums.parts);
+      if (row.transfer > sums.doubt) SetBandwidth(row);
+      waits_.classes.push_back(row);
+    }
+    std::stable_sort(waits_.classes.begin(), waits_.classes.end(),
+                     [](const CollectiveClass& a, const CollectiveClass& b) {
+                       return a.count * (a.wait + a.transfer).ns() >
+                              b.count * (b.wait + b.transfer).ns();
+                     });
+    return std::move(waits_);
+  }
+
+ private:
+  void FindHost() {
+    for (const std::size_t straggler : waits_.stragglers) {
+      const std::string& host = ranks_[straggler].host;
+      if (straggler == waits_.stragglers.front()) waits_.straggler_host = host;
+      if (host != waits_.straggler_host) waits_.straggler_host.clear();
+    }
+  }
+
+  struct StepLoss {
+    std::vector<Interval> lost = {};  ///< When somebody usual waited.
+    std::map<std::size_t, DurationNs> culprits = {};
+  };
+  /// What a rank waited in its last collective.
+  struct Before {
+    std::string group = {};
+    std::int64_t step = RankCollective::kNoStep;
+    DurationNs waited;
+  };
+
+  void Blame(const MatchedCollective& collective, std::size_t rank, DurationNs behind,
+             StepLoss& step) {
+    const Before& before = before_[rank];
+    if (before.step == collective.step && before.group != collective.group)
+      behind = std::max(DurationNs(0), behind - before.waited);
+    if (behind.ns() == 0) return;
+    waits_.ranks[rank].caused += behind;
+    ++waits_.ranks[rank].last;
+    step.culprits[rank] += behind;
+  }
+
+  DurationNs DoubtOf(const std::vector<Arrival>& arrivals) const {
+    DurationNs doubt;
+    for (const Arrival& arrival : arrivals)
+      doubt = std::max(doubt, alignment_.clocks[arrival.rank].uncertainty);
+    return DurationNs(2 * doubt.ns());
+  }
+
+  void AddToClass(const MatchedCollective& collective, const std::vector<Arrival>& arrivals,
+                  DurationNs doubt) {
+    ClassSums& sums = classes_[{collective.group, collective.kind, collective.bytes.value_or(-1)}];
+    CollectiveClass& row = sums.row;
+    row.group = collective.group;
+    row.kind = collective.kind;
+    row.bytes = collective.bytes;
+    ++row.count;
+    row.ranks = std::max(row.ranks, static_cast<std::int64_t>(arrivals.size()));
+    const Arrival& last = arrivals.back();
+    const bool told = last.start - arrivals.front().start > doubt;
+    const TimeNs begin = told ? last.start : arrivals[(arrivals.size() - 1) / 2].start;
+    if (told) row.wait += last.start - arrivals.front().start;
+    std::vector<TimeNs> ends;
+    for (const Arrival& arrival : arrivals) {
+      ends.push_back(arrival.end);
+      sums.exposed += arrival.exposed;
+      sums.hidden += arrival.hidden;
+    }
+    std::sort(ends.begin(), ends.end());
+    row.transfer += std::max(DurationNs(0), SortedPercentile(ends, 50) - begin);
+    sums.doubt = std::max(sums.doubt, doubt);
+    sums.parts += static_cast<std::int64_t>(arrivals.size());
+    const MatchedCollective::Part& part = collective.parts.front();
+    row.members = ranks_[part.rank].collectives[part.collective].members.value_or(row.ranks);
+  }
+
+  static void SetBandwidth(CollectiveClass& row) {
+    const std::optional<Collective> kind = CollectiveNamed(row.kind);
+    if (!row.bytes || !kind) return;
+    row.algorithm_gbs = *row.bytes / static_cast<double>(row.transfer.ns());
+    const auto n = static_cast<double>(row.members);
+    const double passes = *kind == Collective::kAllReduce ? 2 : 1;
+    row.bus_gbs = *row.algorithm_gbs * passes * (n - 1) / n;
+  }
+
+  /// Lengths of the steps, by whichever rank recorded them.
+  void CountSteps() {
+    std::map<std::int64_t, DurationNs> walls;
+    for (const RankTimeline& rank : ranks_) {
+      for (const RankStep& step : rank.steps) walls.try_emplace(step.number, step.wall);
+    }
+    DurationNs time, lost, outside;
+    for (const auto& [number, losses] : steps_) {
+      const DurationNs measure = IntervalSet::UnionOf(losses.lost).Measure();
+      const auto wall = walls.find(number);
+      if (number == RankCollective::kNoStep || wall == walls.end()) {
+        outside += measure;
+        continue;
+      }
+      ++waits_.steps;
+      time += wall->second;
+      lost += measure;
+    }
+    // What lies in no step is told where there are no steps alone: shares are of steps.
+    waits_.lost = waits_.steps > 0 ? lost : outside;
+    if (time.ns() > 0)
+      waits_.lost_share = static_cast<double>(lost.ns()) / static_cast<double>(time.ns());
+  }
+
+  void FindPattern() {
+    constexpr double kNearly = 0.9;
+    std::int64_t losing = 0;
+    for (const auto& [number, losses] : steps_) {
+      if (number == RankCollective::kNoStep || losses.culprits.empty()) continue;
+      ++losing;
+      DurationNs most;
+      for (const auto& [rank, caused] : losses.culprits) most = std::max(most, caused);
+      for (const auto& [rank, caused] : losses.culprits) {
+        if (static_cast<double>(caused.ns()) >= kNearly * static_cast<double>(most.ns()))
+          ++waits_.ranks[rank].culprit;
+      }
+    }
+    if (losing == 0 || waits_.lost_share.value_or(0) < kWorthNaming) return;
+    for (std::size_t r = 0; r < waits_.ranks.size(); ++r) {
+      if (static_cast<double>(waits_.ranks[r].culprit) >=
+          kRecurrentShare * static_cast<double>(losing))
+        waits_.stragglers.push_back(r);
+    }
+    waits_.pattern = waits_.stragglers.empty() ? StragglerPattern::kRotating
+                     : losing == 1             ? StragglerPattern::kOnce
+                                               : StragglerPattern::kRecurrent;
+  }
+
+  std::span<const RankTimeline> ranks_;
+  const Alignment& alignment_;
+  JobWaits waits_;
+  std::map<std::tuple<std::string, std::string, double>, ClassSums> classes_;
+  std::map<std::int64_t, StepLoss> steps_;  ///< By number.
+  std::map<std::size_t, Before> before_;    ///< By rank.
+};
+
+}  // namespace
+
+JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment) {
+  if (ranks.empty()) return {};
+  WaitMeter meter(ranks, alignment);
+  std::vector<std::pair<const MatchedCollective*, std::vector<Arrival>>> compared;
+  for (const MatchedCollective& collective : alignment.collectives) {
+    if (!LeftTogether(collective.kind)) {
+      meter.CountOtherKind();
+      continue;
+    }
+    std::vector<Arrival> arrivals = ArrivalsOf(collective, ranks, alignment);
+    if (arrivals.size() > 1) compared.emplace_back(&collective, std::move(arrivals));
+  }
+  // As time went: what a rank waited for before tells of what it does next.
+  std::stable_sort(compared.begin(), compared.end(), [](const auto& a, const auto& b) {
+    return a.second.back().start < b.second.back().start;
+  });
+  for (const auto& [collective, arrivals] : compared) meter.Add(*collective, arrivals);
+  return meter.Finish();
+}
+
+}  // namespace headroom

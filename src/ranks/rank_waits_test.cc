@@ -1,0 +1,187 @@
+#include "ranks/rank_waits.h"
+
+#include <gtest/gtest.h>
+
+#include "ranks/test_ranks.h"
+
+namespace headroom {
+namespace rank_waits_test {
+
+JobWaits Measure(const RankBuilder& job) {
+  return MeasureWaits(job.ranks(), AlignRanks(job.ranks()));
+}
+
+/// Steps of 1 ms with one all-reduce; in step s, rank `late(s)` comes `by_us` behind the others.
+template <typename Late>
+RankBuilder Steps(std::size_t ranks, int steps, double by_us, Late late) {
+  RankBuilder job(ranks);
+  for (std::size_t r = 1; r < ranks; ++r) job.Clock(r, 1e6 * static_cast<double>(r));
+  for (int step = 0; step < steps; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    std::vector<double> arrivals(ranks, at + 500);
+    arrivals[late(step)] += by_us;
+    job.AllReduce(arrivals, at + 500 + by_us + 100);
+  }
+  return job;
+}
+
+TEST(RankWaitsTest, TheCulpritIsWhoComesLastAndTheVictimsWait) {
+  const JobWaits waits = Measure(Steps(4, 5, 200, [](int) { return 2; }));
+  EXPECT_EQ(waits.pattern, StragglerPattern::kRecurrent);
+  EXPECT_EQ(waits.stragglers, std::vector<std::size_t>{2});
+  EXPECT_EQ(waits.lost.ns(), 5 * 200'000);
+  EXPECT_NEAR(*waits.lost_share, 0.2, 1e-9);
+  EXPECT_EQ(waits.ranks[2].caused.ns(), 5 * 200'000);
+  EXPECT_EQ(waits.ranks[2].waited.ns(), 0);
+  EXPECT_EQ(waits.ranks[2].culprit, 5);
+  for (const std::size_t victim : {0u, 1u, 3u}) {
+    EXPECT_EQ(waits.ranks[victim].waited.ns(), 5 * 200'000);
+    EXPECT_EQ(waits.ranks[victim].caused.ns(), 0);
+  }
+}
+
+TEST(RankWaitsTest, AnotherOneEachTime) {
+  const JobWaits waits = Measure(Steps(4, 8, 200, [](int step) { return step % 4; }));
+  EXPECT_EQ(waits.pattern, StragglerPattern::kRotating);
+  EXPECT_TRUE(waits.stragglers.empty());
+}
+
+TEST(RankWaitsTest, AHiccupIsNoPattern) {
+  RankBuilder job(2);
+  for (int step = 0; step < 5; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    job.AllReduce({at + 500, at + (step == 3 ? 800 : 500)}, at + 900);
+  }
+  const JobWaits waits = Measure(job);
+  EXPECT_EQ(waits.pattern, StragglerPattern::kOnce);
+  EXPECT_EQ(waits.stragglers, std::vector<std::size_t>{1});
+}
+
+TEST(RankWaitsTest, NobodyIsNamedForLess) {
+  EXPECT_EQ(Measure(Steps(4, 5, 5, [](int) { return 2; })).pattern, StragglerPattern::kNone);
+}
+
+TEST(RankWaitsTest, NoClaimBelowWhatTheClocksTell) {
+  RankBuilder job = Steps(2, 8, 50, [](int) { return 1; });
+  // The ends are 100 us apart, to either side.
+  for (std::size_t c = 0; c < 8; ++c)
+    job.rank(1).collectives[c].end += DurationNs(c % 2 == 0 ? 100'000 : -100'000);
+  const JobWaits waits = Measure(job);
+  EXPECT_GE(waits.uncertainty.ns(), 100'000);
+  EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
+  EXPECT_EQ(waits.lost.ns(), 0);
+  EXPECT_EQ(waits.ranks[0].waited.ns(), 0);
+}
+
+TEST(RankWaitsTest, SeveralMayBeEquallyLate) {
+  RankBuilder job(8);
+  for (int step = 0; step < 6; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    std::vector<double> arrivals(8, at + 500);
+    // One bad machine of three ranks: which of them is last is chance.
+    for (int r = 5; r < 8; ++r) arrivals[static_cast<std::size_t>(r)] += 200 + (r + step) % 3;
+    job.AllReduce(arrivals, at + 900);
+  }
+  const JobWaits waits = Measure(job);
+  EXPECT_EQ(waits.pattern, StragglerPattern::kRecurrent);
+  EXPECT_EQ(waits.stragglers, (std::vector<std::size_t>{5, 6, 7}));
+  EXPECT_EQ(waits.lost.ns(), 6 * 202'000);  // Once, not for each of them.
+}
+
+TEST(RankWaitsTest, AVictimIsNoCulpritInItsNextGroup) {
+  RankBuilder job(4);
+  for (int step = 0; step < 6; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    for (int c = 0; c < 4; ++c) job.AllReduce({at + 10, at + 10, at + 10, at + 10}, at + 20 + c);
+    // Rank 0 is late with 1; so 1 is late with 3, and nobody else.
+    job.AllReduce({at + 400, at + 100, -1, -1}, at + 410);
+    job.AllReduce({-1, at + 420, -1, at + 110}, at + 430);
+    for (const std::size_t r : {0u, 1u}) {
+      auto& own = job.rank(r).collectives;
+      RankCollective& first = own[own.size() - 1 - r];
+      first.group = "01";
+      first.members = 2;
+    }
+    for (const std::size_t r : {1u, 3u}) {
+      job.rank(r).collectives.back().group = "13";
+      job.rank(r).collectives.back().members = 2;
+    }
+  }
+  const JobWaits waits = Measure(job);
+  EXPECT_EQ(waits.stragglers, std::vector<std::size_t>{0});
+  EXPECT_EQ(waits.ranks[0].caused.ns(), 6 * 300'000);
+  EXPECT_LE(waits.ranks[1].caused.ns(), 6 * 10'000);
+  EXPECT_EQ(waits.lost.ns(), 6 * 320'000);  // From 100 to 420, though two groups wait.
+}
+
+TEST(RankWaitsTest, SendsAndBroadcastsHoldNobodyUp) {
+  RankBuilder job = Steps(4, 5, 200, [](int) { return 2; });
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (RankCollective& collective : job.rank(r).collectives) collective.kind = "broadcast";
+  }
+  const JobWaits waits = Measure(job);
+  EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
+  EXPECT_EQ(waits.other_kinds, 5);
+}
+
+TEST(RankWaitsTest, WithoutStepsThereIsNoPattern) {
+  RankBuilder job(2);
+  for (int c = 0; c < 5; ++c) job.AllReduce({1000.0 * c, 1000.0 * c + 300}, 1000.0 * c + 400);
+  const JobWaits waits = Measure(job);
+  EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
+  EXPECT_FALSE(waits.lost_share);
+  EXPECT_EQ(waits.ranks[1].caused.ns(), 5 * 300'000);
+}
+
+TEST(RankWaitsTest, WaitAndTransferOfEachClass) {
+  const JobWaits waits = Measure(Steps(4, 5, 200, [](int) { return 2; }));
+  ASSERT_EQ(waits.classes.size(), 1u);
+  const CollectiveClass& row = waits.classes.front();
+  EXPECT_EQ(row.count, 5);
+  EXPECT_EQ(row.ranks, 4);
+  EXPECT_EQ(row.wait.ns(), 200'000);
+  EXPECT_EQ(row.transfer.ns(), 100'000);
+  // Three ranks spin for 300 us, the last for 100.
+  EXPECT_EQ(row.exposed.ns(), (3 * 300'000 + 100'000) / 4);
+  EXPECT_DOUBLE_EQ(*row.algorithm_gbs, 1e6 / 1e5);
+  EXPECT_DOUBLE_EQ(*row.bus_gbs, 10 * 2 * 3.0 / 4);
+}
+
+TEST(RankWaitsTest, AClockThatIsNotKnownTellsNothing) {
+  RankBuilder job(2);
+  job.Step(0, 0, 1000).AllReduce({100, 500}, 600);
+  const JobWaits waits = Measure(job);
+  EXPECT_TRUE(waits.classes.empty());
+  EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
+}
+
+TEST(RankWaitsTest, WaitsBelowWhatTheClocksTellAreNone) {
+  RankBuilder job = Steps(2, 8, 50, [](int) { return 1; });
+  for (std::size_t c = 0; c < 8; ++c)
+    job.rank(1).collectives[c].end += DurationNs(c % 2 == 0 ? 100'000 : -100'000);
+  const JobWaits waits = Measure(job);
+  ASSERT_EQ(waits.classes.size(), 1u);
+  EXPECT_EQ(waits.classes.front().wait.ns(), 0);
+}
+
+TEST(RankWaits, LostIsWhatTheCollectiveExposes) {
+  // Rank 1 comes 200 us late, and the transfer takes 100. Rank 0 computes for 150: of 300 us, 150
+  // are exposed, and none would be had rank 1 been in time.
+  RankBuilder b(2);
+  for (int step = 0; step < 3; ++step) {
+    b.Step(step, 1000.0 * step, 1000)
+        .AllReduce({1000.0 * step + 100, 1000.0 * step + 300}, 1000.0 * step + 400);
+    b.rank(0).collectives.back().hidden = DurationNs(150'000);
+  }
+  const JobWaits waits = MeasureWaits(b.ranks(), AlignRanks(b.ranks()));
+  EXPECT_EQ(waits.lost.ns(), 3 * 150'000);
+  EXPECT_EQ(waits.ranks[1].caused.ns(), 3 * 150'000);
+  EXPECT_EQ(waits.ranks[0].waited.ns(), 3 * 200'000);
+}
+
+}  // namespace rank_waits_test
+}  // namespace headroom

@@ -1,0 +1,180 @@
+#include "ranks/rank_work.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace headroom {
+namespace rank_work_test {
+
+constexpr DurationNs Ms(double ms) { return DurationNs(static_cast<std::int64_t>(ms * 1e6)); }
+
+/// Four ranks and four steps of 100 ms; each computes 50 ms with 1e12 FLOPs.
+class RankWorkTest : public testing::Test {
+ protected:
+  RankWorkTest() : ranks_(4) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      ranks_[r].rank = static_cast<std::int64_t>(r);
+      for (int step = 0; step < 4; ++step) {
+        ranks_[r].steps.push_back({.number = step,
+                                   .start = TimeNs(0),
+                                   .wall = Ms(100),
+                                   .computing = Ms(50),
+                                   .flops = 1e12});
+      }
+    }
+    waits_.ranks.resize(ranks_.size());
+    waits_.steps = 4;
+  }
+
+  void Hold(std::size_t rank, double ms_a_step) {
+    waits_.pattern = StragglerPattern::kRecurrent;
+    waits_.stragglers = {rank};
+    waits_.ranks[rank].caused = Ms(4 * ms_a_step);
+  }
+  void Compute(std::size_t rank, double ms, std::optional<double> flops) {
+    for (RankStep& step : ranks_[rank].steps) {
+      step.computing = Ms(ms);
+      step.flops = flops;
+    }
+  }
+  JobWork Work() { return CompareWork(ranks_, waits_); }
+
+  std::vector<RankTimeline> ranks_;
+  JobWaits waits_;
+};
+
+TEST_F(RankWorkTest, NobodyIsLate) {
+  const JobWork work = Work();
+  EXPECT_EQ(work.measure, WorkMeasure::kFlops);
+  EXPECT_EQ(work.steps, 4);
+  EXPECT_EQ(work.computing_imbalance, 0);
+  EXPECT_FALSE(work.explained.has_value());
+  EXPECT_EQ(work.cause, LateCause::kNobodyIsLate);
+  EXPECT_TRUE(work.why.empty());
+}
+
+TEST_F(RankWorkTest, LongerSamples) {
+  Compute(2, 70, 1.4e12);
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kMoreWork);
+  EXPECT_EQ(work.why,
+            "Rank 2 computes 1.4 times as long as a usual one, with 1.4 times the work (FLOPs, by "
+            "shapes): it has more to compute.");
+  EXPECT_NEAR(work.computing_imbalance, 70 / 55.0 - 1, 1e-9);
+  EXPECT_NEAR(*work.work_imbalance, 1.4 / 1.1 - 1, 1e-9);
+  EXPECT_NEAR(*work.explained, 1, 1e-9);
+}
+
+TEST_F(RankWorkTest, ASlowGpu) {
+  Compute(2, 70, 1e12);
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kSlowGpu);
+  EXPECT_NE(work.why.find("it is its GPU"), std::string::npos) << work.why;
+}
+
+TEST_F(RankWorkTest, ALateStart) {
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+  EXPECT_NE(work.why.find("Rank 2 computes as long as a usual one"), std::string::npos) << work.why;
+}
+
+TEST_F(RankWorkTest, OfSeveralEachIsJudged) {
+  Compute(1, 60, 1.2e12);
+  Hold(1, 10);
+  waits_.stragglers = {1, 2};
+  waits_.ranks[2].caused = Ms(4 * 20);
+  const JobWork work = Work();
+  // The one that holds the others up most comes first.
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+  EXPECT_EQ(work.why.find("Rank 2 computes as long as"), 0u) << work.why;
+  EXPECT_NE(work.why.find("Rank 1 computes 1.2 times as long"), std::string::npos) << work.why;
+}
+
+TEST_F(RankWorkTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
+  for (std::size_t r = 0; r < 4; ++r) Compute(r, 50, std::nullopt);
+  Compute(2, 70, std::nullopt);
+  Hold(2, 20);
+  JobWork work = Work();
+  EXPECT_EQ(work.measure, WorkMeasure::kNone);
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
+  EXPECT_NE(work.why.find("record_shapes=True"), std::string::npos) << work.why;
+  // What was copied to the GPU tells, too.
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (RankStep& step : ranks_[r].steps) step.input_bytes = r == 2 ? 1.4e6 : 1e6;
+  }
+  work = Work();
+  EXPECT_EQ(work.measure, WorkMeasure::kInputBytes);
+  EXPECT_EQ(work.cause, LateCause::kMoreWork);
+  // As much input may still be more to compute.
+  for (RankStep& step : ranks_[2].steps) step.input_bytes = 1e6;
+  EXPECT_EQ(Work().cause, LateCause::kUnknown);
+}
+
+TEST_F(RankWorkTest, AnotherIsLateEachTime) {
+  waits_.pattern = StragglerPattern::kRotating;
+  waits_.lost = Ms(4 * 20);
+  for (int step = 0; step < 4; ++step) {
+    RankStep& late = ranks_[static_cast<std::size_t>(step)].steps[static_cast<std::size_t>(step)];
+    late.computing = Ms(80);
+    late.flops = 1.6e12;
+  }
+  JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kMoreWork);
+  EXPECT_EQ(work.why,
+            "Among the ranks of a step, the work (FLOPs, by shapes) explains 100 % of how "
+            "computing varies.");
+  // As late with less work: nothing of it is the data's.
+  for (int step = 0; step < 4; ++step)
+    ranks_[static_cast<std::size_t>(step)].steps[static_cast<std::size_t>(step)].flops = 0.5e12;
+  work = Work();
+  EXPECT_EQ(work.explained, 0);
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
+}
+
+TEST_F(RankWorkTest, LongerComputingOfTheSameWorkIsNoLateStart) {
+  waits_.pattern = StragglerPattern::kRotating;
+  waits_.lost = Ms(4 * 20);
+  for (std::size_t step = 0; step < 4; ++step) ranks_[step].steps[step].computing = Ms(80);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
+  EXPECT_NE(work.why.find("their work does not differ"), std::string::npos) << work.why;
+}
+
+TEST_F(RankWorkTest, StepsThatAreLongerForAllExplainNothing) {
+  waits_.pattern = StragglerPattern::kRotating;
+  waits_.lost = Ms(4 * 20);
+  for (RankTimeline& rank : ranks_) {
+    for (RankStep& step : rank.steps) {
+      step.computing = Ms(50 + 10.0 * static_cast<double>(step.number));
+      step.flops = 1e12 * (5 + static_cast<double>(step.number));
+    }
+  }
+  const JobWork work = Work();
+  EXPECT_FALSE(work.explained.has_value());
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+}
+
+TEST_F(RankWorkTest, LessToComputeIsNoReason) {
+  Compute(2, 20, 0.4e12);
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+  EXPECT_NE(work.why.find("computes less than a usual one"), std::string::npos) << work.why;
+}
+
+TEST_F(RankWorkTest, StepsOfOneRankAloneAreNotCompared) {
+  for (std::size_t r = 1; r < 4; ++r) ranks_[r].steps.clear();
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
+  EXPECT_EQ(work.steps, 0);
+  EXPECT_TRUE(work.ranks.empty());
+}
+
+}  // namespace rank_work_test
+}  // namespace headroom

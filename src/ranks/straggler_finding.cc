@@ -1,0 +1,84 @@
+#include "ranks/straggler_finding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "render/number_format.h"
+
+namespace headroom {
+namespace {
+
+std::string ActionFor(LateCause cause) {
+  switch (cause) {
+    case LateCause::kMoreWork:
+      return "Give each rank as much to compute: of ranks that share out samples, batches of like "
+             "length or of equal cost; of stages or experts, other layers or another routing.";
+    case LateCause::kSlowGpu:
+      return "Compare that GPU's clock, temperature and power with the others', and who shares it "
+             "(headroom monitor on its machine); change the GPU or the machine.";
+    case LateCause::kLateStart:
+      return "Read that rank's file by itself: its loader, its host's threads, other programs on "
+             "its machine.";
+    case LateCause::kUnknown:
+    case LateCause::kNobodyIsLate:
+      break;
+  }
+  return "Record with record_shapes=True, which tells longer samples from a slower GPU; read that "
+         "rank's file by itself.";
+}
+
+std::string NamesOf(const JobRanks& job) {
+  const std::vector<std::size_t>& late = job.waits.stragglers;
+  std::string names = late.size() == 1 ? "Rank " : "Ranks ";
+  constexpr std::size_t kMostShown = 4;
+  for (std::size_t i = 0; i < std::min(kMostShown, late.size()); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", job.ranks[late[i]].rank.value_or(0));
+  if (late.size() > kMostShown) names += fmt::format(" and {} more", late.size() - kMostShown);
+  if (!job.waits.straggler_host.empty()) names += " on " + job.waits.straggler_host;
+  return names;
+}
+
+}  // namespace
+
+std::optional<RankFinding> FindStraggler(const JobRanks& job) {
+  const JobWaits& waits = job.waits;
+  const bool recurrent = waits.pattern == StragglerPattern::kRecurrent;
+  if (!recurrent && waits.pattern != StragglerPattern::kRotating) return std::nullopt;
+  constexpr double kPercent = 100;
+  const std::string lost = FormatMs(waits.lost);
+  RankFinding found;
+  Finding& finding = found.finding;
+  finding.id = "straggler";
+  if (recurrent) {
+    found.rank = waits.stragglers.front();
+    finding.title =
+        fmt::format("{} hold{} the others up: {} of {}", NamesOf(job),
+                    waits.stragglers.size() == 1 ? "s" : "", lost, Plural(waits.steps, "step"));
+  } else {
+    const auto latest = std::max_element(
+        waits.ranks.begin(), waits.ranks.end(),
+        [](const RankWaits& a, const RankWaits& b) { return a.caused < b.caused; });
+    found.rank = static_cast<std::size_t>(latest - waits.ranks.begin());
+    finding.title = fmt::format("Another rank comes last each time: {} of {}", lost,
+                                Plural(waits.steps, "step"));
+  }
+  finding.share_pct = kPercent * waits.lost_share.value_or(0);
+  finding.evidence = {fmt::format(
+      "So long a usual rank waits in collectives for a late one and computes nothing; {} "
+      "collectives were joined over {} ranks",
+      job.alignment.collectives.size(), job.ranks.size())};
+  if (!job.work.why.empty()) finding.evidence.push_back(job.work.why);
+  finding.action = ActionFor(job.work.cause);
+  finding.check_section = "ranks";
+  finding.figure = lost;
+  const double a_step =
+      waits.lost.ms() / static_cast<double>(std::max<std::int64_t>(1, waits.steps));
+  finding.saves_ms = MsInterval{.low = 0, .mid = a_step, .high = a_step};
+  finding.saves_note = "at most: were the late as early as a usual rank; as recorded, not replayed";
+  finding.of_set = true;
+  return found;
+}
+
+}  // namespace headroom

@@ -1,0 +1,67 @@
+// For tests: ranks whose collectives are written down as they happened, on clocks of their own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ranks/rank_timeline.h"
+
+namespace headroom {
+
+/// Collects what happened on true time, in microseconds, and tells it on each rank's clock.
+class RankBuilder {
+ public:
+  explicit RankBuilder(std::size_t ranks) : ranks_(ranks), offset_us_(ranks), drift_(ranks) {
+    for (std::size_t r = 0; r < ranks; ++r) ranks_[r].rank = static_cast<std::int64_t>(r);
+  }
+
+  /// The rank's clock is ahead by this, and runs faster by this share.
+  RankBuilder& Clock(std::size_t rank, double offset_us, double drift = 0) {
+    offset_us_[rank] = offset_us;
+    drift_[rank] = drift;
+    return *this;
+  }
+
+  /// A step of all ranks.
+  RankBuilder& Step(std::int64_t number, double start_us, double length_us) {
+    step_ = number;
+    for (std::size_t r = 0; r < ranks_.size(); ++r)
+      ranks_[r].steps.push_back({.number = number,
+                                 .start = Seen(r, start_us),
+                                 .wall = DurationNs(static_cast<std::int64_t>(1e3 * length_us))});
+    return *this;
+  }
+
+  /// One of all ranks, with when each arrived; all end together. A negative arrival: not recorded.
+  RankBuilder& AllReduce(const std::vector<double>& arrivals_us, double end_us,
+                         double bytes = 1e6) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      if (arrivals_us[r] < 0) continue;
+      ranks_[r].collectives.push_back({.group = "world",
+                                       .kind = "allreduce",
+                                       .step = step_,
+                                       .start = Seen(r, arrivals_us[r]),
+                                       .end = Seen(r, end_us),
+                                       .bytes = bytes,
+                                       .members = static_cast<std::int64_t>(ranks_.size()),
+                                       .hidden = {}});
+    }
+    return *this;
+  }
+
+  const std::vector<RankTimeline>& ranks() const { return ranks_; }
+  RankTimeline& rank(std::size_t r) { return ranks_[r]; }
+
+ private:
+  TimeNs Seen(std::size_t rank, double true_us) const {
+    return TimeNs(
+        static_cast<std::int64_t>(1e3 * (true_us * (1 + drift_[rank]) + offset_us_[rank])));
+  }
+
+  std::vector<RankTimeline> ranks_;
+  std::vector<double> offset_us_, drift_;
+  std::int64_t step_ = RankCollective::kNoStep;
+};
+
+}  // namespace headroom

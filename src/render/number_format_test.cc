@@ -1,0 +1,97 @@
+#include "render/number_format.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace headroom {
+namespace format_test {
+
+TEST(Plural, OneIsSingular) {
+  EXPECT_EQ(Plural(1, "GPU task"), "1 GPU task");
+  EXPECT_EQ(Plural(0, "step"), "0 steps");
+  EXPECT_EQ(Plural(12'345, "event"), "12,345 events");
+}
+
+TEST(Format, MillisecondsKeepFourDigitsAndNeverHideSomethingAsZero) {
+  const struct {
+    std::int64_t ns;
+    const char* text;
+  } kCases[] = {
+      {0, "0 ms"},
+      {1, "<0.001 ms"},
+      {499, "<0.001 ms"},
+      {500, "0.001 ms"},
+      {1'499, "0.001 ms"},
+      {1'500, "0.002 ms"},
+      {999'499, "0.999 ms"},
+      {999'500, "1.00 ms"},
+      {12'344'999, "12.34 ms"},
+      {12'345'000, "12.35 ms"},
+      {999'994'999, "999.99 ms"},
+      {999'995'000, "1000.0 ms"},
+      {1'234'567'890, "1234.6 ms"},
+      {-12'345'000, "-12.35 ms"},
+      {-1, ">-0.001 ms"},
+      {std::numeric_limits<std::int64_t>::max(), "9223372036854.8 ms"},
+      {std::numeric_limits<std::int64_t>::min(), "-9223372036854.8 ms"},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(FormatMs(DurationNs(c.ns)), c.text) << c.ns;
+}
+
+TEST(Format, Microseconds) {
+  const struct {
+    std::int64_t ns;
+    const char* text;
+  } kCases[] = {
+      {0, "0 us"},          {1, "0.001 us"},       {9, "0.009 us"},      {10, "0.01 us"},
+      {14, "0.01 us"},      {15, "0.02 us"},       {12'344, "12.34 us"}, {99'994, "99.99 us"},
+      {99'995, "100.0 us"}, {123'450, "123.5 us"}, {-1'000, "-1.00 us"},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(FormatUs(DurationNs(c.ns)), c.text) << c.ns;
+}
+
+TEST(Format, Percent) {
+  EXPECT_EQ(FormatPercent(31.25), "31.2 %");
+  EXPECT_EQ(FormatPercent(100), "100.0 %");
+  EXPECT_EQ(FormatPercent(0), "0 %");
+  EXPECT_EQ(FormatPercent(0.049), "<0.1 %");
+  EXPECT_EQ(FormatPercent(std::numeric_limits<double>::quiet_NaN()), "unknown");
+}
+
+TEST(Format, EnergyMassAndHoursHaveThreeDigitsAndNoExponent) {
+  EXPECT_EQ(FormatEnergy(0), "0 J");
+  EXPECT_EQ(FormatEnergy(1e-12), "<0.01 uJ");
+  EXPECT_EQ(FormatEnergy(0.000371), "371 uJ");
+  EXPECT_EQ(FormatEnergy(0.9996), "1.00 J");
+  EXPECT_EQ(FormatEnergy(46.84), "46.8 J");
+  EXPECT_EQ(FormatEnergy(120), "120 J");
+  EXPECT_EQ(FormatEnergy(1718), "1.72 kJ");
+  EXPECT_EQ(FormatEnergy(1.5e13), "15,000 GJ");
+  EXPECT_EQ(FormatMass(0), "0 g");
+  EXPECT_EQ(FormatMass(9.53e-06), "9.53 mg");
+  EXPECT_EQ(FormatMass(4.05), "4.05 kg");
+  EXPECT_EQ(FormatMass(1720), "1.72 t");
+  EXPECT_EQ(FormatHours(0), "0 s");
+  EXPECT_EQ(FormatHours(1e-6), "3.60 ms");
+  EXPECT_EQ(FormatHours(0.0003), "1.08 s");
+  EXPECT_EQ(FormatHours(0.999999), "1.00 h");
+  EXPECT_EQ(FormatHours(0.75), "45.0 min");
+  EXPECT_EQ(FormatHours(1234.4), "1,234 h");
+}
+
+TEST(Format, CountsBytesRatesAndFactors) {
+  EXPECT_EQ(FormatCount(0), "0");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(1'000), "1,000");
+  EXPECT_EQ(FormatCount(-1'234'567), "-1,234,567");
+  EXPECT_EQ(FormatBytes(512), "512 B");
+  EXPECT_EQ(FormatBytes(1'152'765), "1.15 MB");
+  EXPECT_EQ(FormatBytes(999'960), "1.00 MB");
+  EXPECT_EQ(FormatBytes(150'109'880'320), "150.1 GB");
+  EXPECT_EQ(FormatFlops(989.4e12, "FLOP/s"), "989.4 TFLOP/s");
+  EXPECT_EQ(FormatFactor(1.349), "1.35x");
+}
+
+}  // namespace format_test
+}  // namespace headroom

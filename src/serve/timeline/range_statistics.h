@@ -1,0 +1,35 @@
+// What happens in a stretch of time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "serve/timeline/track_set.h"
+
+namespace headroom {
+
+/// Spans of one name, as far as they lie in the stretch.
+struct NameTotal {
+  std::string_view name;
+  std::uint32_t style = 0;
+  std::int64_t count = 0;
+  DurationNs total;  ///< On threads: with what it contains.
+};
+
+struct RangeStatistics {
+  struct StreamTime {
+    std::uint32_t track = 0;
+    DurationNs busy = {}, idle_for_host = {}, idle_for_others = {}, idle_unknown = {};
+    DurationNs idle_others_work = {};  ///< Another stream of the device works meanwhile.
+  };
+  std::vector<StreamTime> streams;
+  std::vector<NameTotal> gpu, host;  ///< By total, longest first.
+};
+
+/// Of [from, to). Counters and the critical path have no part, nor have GPU ranges that repeat
+/// those of threads.
+RangeStatistics SumRange(const TrackSet& set, TimeNs from, TimeNs to);
+
+}  // namespace headroom

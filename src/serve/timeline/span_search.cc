@@ -1,0 +1,59 @@
+#include "serve/timeline/span_search.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "base/ascii.h"
+
+namespace headroom {
+namespace {
+
+bool Holds(std::string_view name, std::string_view lower) {
+  return std::search(name.begin(), name.end(), lower.begin(), lower.end(),
+                     [](char a, char b) { return ToLower(a) == b; }) != name.end();
+}
+
+}  // namespace
+
+SearchResult FindSpans(const TrackSet& set, std::string_view text, std::size_t most) {
+  std::string lower(text);
+  for (char& c : lower) c = ToLower(c);
+  std::map<const StringPool*, std::vector<bool>> matches;
+  SearchResult result;
+  for (const Lane& lane : set.lanes) {
+    const SpanTable& table = *lane.table;
+    const auto [at, is_new] = matches.emplace(table.names, std::vector<bool>());
+    if (!is_new) continue;
+    at->second.resize(table.names->size());
+    for (std::uint32_t i = 0; i < table.names->size(); ++i) {
+      if (!Holds(table.names->Get(StringId(i)), lower)) continue;
+      at->second[i] = true;
+      result.names.push_back(table.first_name + i);
+    }
+  }
+  for (std::uint32_t number = 0; number < set.lanes.size(); ++number) {
+    const SpanTable& table = *set.lanes[number].table;
+    const std::vector<bool>& is_match = matches.at(table.names);
+    // A path of spans that are shown elsewhere, too.
+    if (set.tracks[set.lanes[number].track].kind == TrackKind::kCriticalPath) continue;
+    for (const std::uint32_t row : set.lanes[number].rows) {
+      if (!is_match[table.name[row].index()]) continue;
+      ++result.count;
+      result.total += table.duration[row];
+      result.hits.push_back({number, row});
+    }
+  }
+  const auto earlier = [&](const SpanHit& a, const SpanHit& b) {
+    const TimeNs at = set.lanes[a.lane].table->start[a.row];
+    const TimeNs bt = set.lanes[b.lane].table->start[b.row];
+    return at != bt ? at < bt : std::pair(a.lane, a.row) < std::pair(b.lane, b.row);
+  };
+  const std::size_t kept = std::min(most, result.hits.size());
+  std::partial_sort(result.hits.begin(), result.hits.begin() + static_cast<std::ptrdiff_t>(kept),
+                    result.hits.end(), earlier);
+  result.hits.resize(kept);
+  return result;
+}
+
+}  // namespace headroom

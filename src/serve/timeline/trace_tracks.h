@@ -1,0 +1,50 @@
+// The tracks of a recorded trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analysis/names/name_facts.h"
+#include "base/ids.h"
+#include "serve/timeline/track_set.h"
+#include "store/trace_store.h"
+#include "whatif/job/job.h"
+
+namespace headroom {
+
+/// GPU streams first, with a lane that says why each idles; then threads, those with most events
+/// first in each process; then counters. What holds no spans has no track.
+class TraceTracks {
+ public:
+  /// @param store  frozen; outlives the tracks
+  /// @param job    adds what sets the pace, as a track of its own; null: none
+  TraceTracks(const TraceStore& store, NameFacts& names, const Job* job);
+
+  const TrackSet& set() const { return set_; }
+  const SpanTable& host() const { return *host_; }
+  const SpanTable& gpu() const { return *gpu_; }
+  std::uint32_t LaneOf(HostEventId event) const { return host_lane_[event.index()]; }
+  std::uint32_t LaneOf(GpuTaskId task) const { return gpu_lane_[task.index()]; }
+
+ private:
+  void MakeTables(NameFacts& names);
+  void AddCriticalPath(const Job& job);
+  void AddStreams();
+  struct DeviceTime;
+  /// By row of the store's devices.
+  std::vector<DeviceTime> FindDeviceTime() const;
+  void AddIdle(StreamId stream, const DeviceTime& device);
+  void AddThreads();
+  void AddCounters();
+  void AddMemory();
+
+  const TraceStore& store_;
+  TrackSet set_;
+  SpanTable* host_ = nullptr;
+  SpanTable* gpu_ = nullptr;
+  std::uint32_t own_first_name_ = 0;  ///< Numbers of own names are behind the store's.
+  std::vector<std::uint32_t> host_lane_, gpu_lane_;
+};
+
+}  // namespace headroom

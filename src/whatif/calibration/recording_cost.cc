@@ -1,0 +1,40 @@
+#include "whatif/calibration/recording_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+constexpr double kMostOfWork = 0.75;
+constexpr double kMostOfCall = 0.8;
+
+/// What is not taken within this much work is not taken at all.
+constexpr double kMostCarried = 50e3;
+
+}  // namespace
+
+void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& plan) {
+  double carried = 0;
+  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    const Task& recorded = graph.tasks[task];
+    if (recorded.kind != TaskKind::kCall) continue;
+    double owed = carried;
+    for (std::uint32_t p = recorded.pieces_begin; p < recorded.pieces_end; ++p) {
+      owed += graph.pieces[p].operator_halves * cost.operator_record / 2 +
+              graph.pieces[p].frame_halves * cost.frame_record / 2;
+    }
+    std::int64_t& work = plan.lag[plan.shape->edge_begin[task]];
+    const double usual_work =
+        static_cast<double>(work) * (recorded.slow_work ? cost.after_wait : 1);
+    const double taken = std::min(owed, kMostOfWork * usual_work);
+    work = std::llround(usual_work - taken);
+    carried = std::min(owed - taken, kMostCarried);
+    std::int64_t& duration = plan.duration[task];
+    const double usual_call =
+        static_cast<double>(duration) * (recorded.slow_call ? cost.after_wait : 1);
+    duration = std::llround(usual_call - std::min(cost.call_record, kMostOfCall * usual_call));
+  }
+}
+
+}  // namespace headroom

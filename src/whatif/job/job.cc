@@ -1,0 +1,159 @@
+#include "whatif/job/job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analysis/gpu/gpu_model.h"
+#include "analysis/steps/step_time.h"
+#include "graph/build_graph.h"
+#include "whatif/job/measured_step.h"
+
+namespace headroom {
+
+namespace {
+
+/// Steps paced by the host differ by so much from run to run (measured: 5 to 13 % on one H200
+/// machine).
+constexpr double kMeasuredError = 0.12;
+
+/// Share of the logarithm of the correction for the host's speed that counts as uncertain: a trace
+/// does not separate a slow moment from a slow machine.
+constexpr double kHostSpeedError = 0.6;
+
+/// Of a plan's work and calls, in nanoseconds.
+double HostTime(const Plan& plan) {
+  const PlanShape& shape = *plan.shape;
+  double sum = 1;
+  for (std::size_t task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t track = shape.edge_begin[task];
+    if (shape.gpu[task] != 0 || track == shape.edge_begin[task + 1]) continue;
+    sum += static_cast<double>(plan.duration[task] + plan.lag[track]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Job::Job(const TraceStore& store, const Knowledge& knowledge, const Calibration& calibration)
+    : store_(store),
+      calibration_(calibration),
+      names_(store, knowledge),
+      costs_(store),
+      attribution_(store, names_, costs_) {}
+
+Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge& knowledge,
+                                       const AnalysisOptions& options,
+                                       const Calibration& calibration) {
+  std::unique_ptr<Job> job(new Job(store, knowledge, calibration));
+  Result<StepAnalysis> steps = AnalyzeSteps(store, job->names_, options);
+  if (!steps.ok()) return steps.status();
+  job->steps_ = std::move(steps).value();
+  job->step_error_ = StepTimeError(job->steps_.steps);
+  Result<Graph> graph = BuildGraph(store, job->names_, job->steps_);
+  if (!graph.ok()) return graph.status();
+  job->graph_ = std::move(graph).value();
+  job->recorded_ = MakePlan(job->graph_);
+  job->corrected_ = job->recorded_;
+  job->host_error_ = calibration.host.error;
+  if (!store.metadata.is_forecast) job->Correct();
+  if (const DeviceSpec* device = SpecOf(store, knowledge.devices()); device != nullptr) {
+    job->device_ = *device;
+    job->device_->sustained = calibration.kernels;
+  }
+  job->IndexLaunches();
+  return job;
+}
+
+void Job::Correct() {
+  RemoveRecordingCost(graph_, calibration_.recording, corrected_);
+  const double removed = 1 - HostTime(corrected_) / HostTime(recorded_);
+  // On the calibrated machine the recording's cost is part of what was fitted.
+  const double recording_error = MachineOf(store_) == calibration_.machine
+                                     ? 0
+                                     : calibration_.recording_error * removed / (1 - removed);
+  const std::vector<bool> not_dispatch = NotDispatch(store_, names_);
+  const double unscaled = HostTime(corrected_);
+  ScaleHostTime(graph_, store_, not_dispatch,
+                FindHostSpeed(store_, graph_, not_dispatch, calibration_), corrected_);
+  const double speed_error = kHostSpeedError * std::abs(std::log(HostTime(corrected_) / unscaled));
+  constexpr double kMaxError = 0.9;
+  host_error_ =
+      std::min(kMaxError, std::hypot(std::hypot(host_error_, recording_error), speed_error));
+}
+
+void Job::SetStepTime(const Steps& steps, std::optional<MsInterval> corrected) {
+  if (!steps.step_time) return;
+  step_time_ = steps.step_time;
+  step_error_ = StepTimeError(steps);
+  corrected_step_ms_ = corrected;
+  Replayer replayer;
+  double replayed = replayer.Run(corrected_).step_ns;
+  double told = corrected ? corrected->mid * 1e6 : static_cast<double>(step_time_->ns());
+  // A host that was recorded faster than it usually is does not make the job slower.
+  if (!corrected) replayed = std::max(replayed, replayer.Run(recorded_).step_ns);
+  if (replayed <= 0 || told <= 0) return;
+  step_scale_ = graph_.periodic ? StepScale::OfMany(corrected_, told, replayed)
+                                : StepScale::OfOne(corrected_, told, replayed);
+}
+
+Result<bool> Job::CalibrateTo(double step_ms) {
+  const Result<MeasuredStep> measured = FitToMeasuredStep(corrected_, step_ms, step_scale_);
+  if (!measured.ok()) return measured.status();
+  if (!measured.value().tells) return false;
+  StretchHost(corrected_, measured.value().host_factor);
+  host_error_ = kMeasuredError;
+  return true;
+}
+
+void Job::IndexLaunches() {
+  launch_of_.assign(graph_.tasks.size(), kNoTask);
+  launched_by_.assign(graph_.tasks.size(), 0);
+  std::vector<TaskIndex> task_of_call(store_.host_events.rows(), kNoTask);
+  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
+    if (graph_.tasks[task].kind == TaskKind::kCall) task_of_call[graph_.tasks[task].row] = task;
+  }
+  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
+    if (graph_.tasks[task].kind != TaskKind::kGpu) continue;
+    for (HostEventId call = store_.gpu_tasks.launch[graph_.tasks[task].row]; call.valid();
+         call = store_.host_events.parent[call.index()]) {
+      if (task_of_call[call.index()] == kNoTask) continue;
+      launch_of_[task] = task_of_call[call.index()];
+      ++launched_by_[launch_of_[task]];
+      break;
+    }
+  }
+}
+
+const KernelClass& Job::ClassOf(TaskIndex gpu_task) const {
+  return names_.Kernel(store_.gpu_tasks.name[graph_.tasks[gpu_task].row]);
+}
+
+bool Job::IsCollective(GpuTaskId task) const {
+  return store_.gpu_tasks.kind[task.index()] == GpuTaskKind::kKernel &&
+         names_.IsCommunication(store_.gpu_tasks.name[task.index()]);
+}
+
+HostRoles Job::RolesOf(HostEventId event) const {
+  return names_.Roles(store_.host_events.name[event.index()]);
+}
+
+std::optional<std::int64_t> Job::StepNumberOf(TaskIndex task) const {
+  const std::int32_t row = graph_.tasks[task].step;
+  if (row < 0 || static_cast<std::size_t>(row) >= steps_.steps.list.size()) return std::nullopt;
+  return steps_.steps.list[static_cast<std::size_t>(row)].index;
+}
+
+std::string_view Job::NameOf(TaskIndex task) const {
+  const Task& recorded = graph_.tasks[task];
+  return store_.Text(recorded.kind == TaskKind::kGpu ? store_.gpu_tasks.name[recorded.row]
+                                                     : store_.host_events.name[recorded.row]);
+}
+
+const HostContext& Job::ContextOf(TaskIndex task) const {
+  const Task& recorded = graph_.tasks[task];
+  return recorded.kind == TaskKind::kGpu ? attribution_.Of(GpuTaskId(recorded.row))
+                                         : attribution_.Of(HostEventId(recorded.row));
+}
+
+}  // namespace headroom

@@ -1,0 +1,73 @@
+#include "whatif/job/measured_step.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+constexpr double kLeast = 0.3, kMost = 3;
+
+/// A step measured by so much below or above what the plan can take is of another job.
+constexpr double kNoise = 0.05;
+
+/// By which a step that the GPU paces differs between measurements, and from its recording: on one
+/// H200, 26 jobs, at most 2 %.
+constexpr double kGpuNoise = 0.03;
+
+constexpr int kBisections = 30;
+
+}  // namespace
+
+void StretchHost(Plan& plan, double factor) {
+  const PlanShape& shape = *plan.shape;
+  const auto scaled = [&](std::int64_t& ns) {
+    ns = std::llround(static_cast<double>(ns) * factor);
+  };
+  for (std::size_t task = 0; task < plan.tasks(); ++task) {
+    if (shape.gpu[task] != 0) continue;
+    scaled(plan.duration[task]);
+    // The first edge of a host task is the work before it.
+    const std::uint32_t track = shape.edge_begin[task];
+    if (track < shape.edge_begin[task + 1]) scaled(plan.lag[track]);
+  }
+}
+
+Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepScale scale) {
+  Replayer replayer;
+  const auto step_at = [&](double factor) {
+    Plan scaled = plan;
+    StretchHost(scaled, factor);
+    return scale.Ms(scaled, replayer.Run(scaled).step_ns);
+  };
+  const double least = step_at(kLeast), most = step_at(kMost);
+  if (step_ms < least * (1 - kNoise)) {
+    return Status::Usage(
+        fmt::format("--measured-step-ms {}: even with a far faster host the recorded work takes "
+                    "{:.2f} ms a step; is the measured step of the same job (batch size, "
+                    "precision, GPU), and is it one step?",
+                    step_ms, least));
+  }
+  if (step_ms > most * (1 + kNoise)) {
+    return Status::Usage(
+        fmt::format("--measured-step-ms {}: even with a host three times slower the recorded work "
+                    "takes {:.2f} ms a step; is the measured step of the same job, and is it one "
+                    "step?",
+                    step_ms, most));
+  }
+  // Within the noise of the GPU's own work, the GPU paces the step: the host is at most as slow as
+  // that takes. A host that is faster than that anyway is as good a guess as it was.
+  const double paced_by_gpu = least * (1 + kGpuNoise);
+  const double target = std::max(step_ms, paced_by_gpu);
+  if (step_ms <= paced_by_gpu && step_at(1) <= paced_by_gpu)
+    return MeasuredStep{.host_factor = 1, .tells = false};
+  double low = kLeast, high = kMost;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = std::sqrt(low * high);
+    (step_at(middle) <= target ? low : high) = middle;
+  }
+  return MeasuredStep{.host_factor = std::sqrt(low * high), .tells = true};
+}
+
+}  // namespace headroom

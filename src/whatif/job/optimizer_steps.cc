@@ -1,0 +1,82 @@
+#include "whatif/job/optimizer_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "analysis/names/operator_costs.h"
+#include "whatif/job/operators.h"
+
+namespace headroom {
+namespace {
+
+/// AdamW fused: reads parameter, gradient and two moments, writes parameter and moments; foreach:
+/// counted from the list operators of torch/optim/adamw.py (2.11) and measured alike. SGD with
+/// momentum: parameter, gradient, buffer; parameter, buffer.
+/// Adam's root of the second moment is a tensor of its own, and again when it is divided.
+constexpr UpdateAlgorithm kAlgorithms[] = {
+    {"Adam", "aten::addcdiv_", 7, 21, 2},
+    {"SGD", "aten::mul_", 5, 7, 0},
+};
+
+}  // namespace
+
+std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
+  const auto& events = job.store().host_events;
+  // Of each event, the optimizer's range around it.
+  std::vector<HostEventId> range_of(events.rows());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId event(row), parent = events.parent[row];
+    if (parent.valid()) range_of[row] = range_of[parent.index()];
+    if (!range_of[row].valid() && events.kind[row] == HostEventKind::kAnnotation &&
+        job.RolesOf(event).Has(HostRole::kOptimizerStep))
+      range_of[row] = event;
+  }
+  std::map<HostEventId, OptimizerStep> steps;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    const Task& recorded = job.graph().tasks[task];
+    if (recorded.kind != TaskKind::kGpu) continue;
+    const HostEventId launch = job.store().gpu_tasks.launch[recorded.row];
+    if (!launch.valid() || !range_of[launch.index()].valid()) continue;
+    OptimizerStep& step = steps[range_of[launch.index()]];
+    step.range = range_of[launch.index()];
+    step.tasks.push_back(task);
+  }
+  std::vector<OptimizerStep> in_order;
+  in_order.reserve(steps.size());
+  for (auto& [range, step] : steps) in_order.push_back(std::move(step));
+  return in_order;
+}
+
+const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step) {
+  const std::string_view name = job.store().Text(job.store().host_events.name[step.range.index()]);
+  const auto found = std::find_if(
+      std::begin(kAlgorithms), std::end(kAlgorithms),
+      [&](const UpdateAlgorithm& a) { return name.find(a.name) != std::string_view::npos; });
+  return found == std::end(kAlgorithms) ? nullptr : &*found;
+}
+
+std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step) {
+  const UpdateAlgorithm* algorithm = AlgorithmOf(job, step);
+  if (algorithm == nullptr) return {};
+  std::vector<double> bytes;
+  HostEventId last;
+  for (const TaskIndex task : step.tasks) {
+    const HostEventId op = job.ContextOf(task).op;
+    if (!op.valid() || op == last) continue;
+    last = op;
+    if (NameOfOperator(job, op) != algorithm->counted) continue;
+    const OperatorCall* call = job.CallOf(op);
+    if (!call || call->args.empty() || call->args[0].tensors.size() != 1) continue;
+    const TensorArg& parameter = call->args[0].tensors[0];
+    bytes.push_back(ElementsOf(parameter) * BytesPerElement(parameter.dtype));
+  }
+  return bytes;
+}
+
+double ParameterBytes(const Job& job, const OptimizerStep& step) {
+  const std::vector<double> bytes = BytesOfParameters(job, step);
+  return std::accumulate(bytes.begin(), bytes.end(), 0.0);
+}
+
+}  // namespace headroom

@@ -1,0 +1,30 @@
+// The walk through a step's forward, and its update: which memory each operator reads and writes.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <vector>
+
+#include "whatif/job/autograd_pairs.h"
+#include "whatif/memory/lifetime_recorder.h"
+
+namespace headroom {
+
+/// A tensor that an operator, or one inside of it, read.
+struct Read {
+  TensorArg tensor;
+  std::size_t storage = 0;
+};
+
+/// What one operator, with all inside, did to memory.
+struct Accesses {
+  std::vector<Read> reads;           ///< Of each operator, the last argument first.
+  std::vector<std::size_t> written;  ///< Storages, in the order of the results.
+};
+
+/// @param weights  shapes of the job's parameters
+/// @return by position
+std::vector<Accesses> WalkForward(LifetimeRecorder& recorder, const AutogradPairs& pairs,
+                                  const std::set<std::vector<std::int64_t>>& weights);
+
+}  // namespace headroom

@@ -1,0 +1,332 @@
+#include "whatif/memory/operator_results.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "cost/operator_args.h"
+#include "cost/operator_cost.h"
+
+namespace headroom {
+namespace {
+
+using Tensors = std::vector<TensorArg>;
+using Dims = std::vector<std::int64_t>;
+
+constexpr std::string_view kAten = "aten::";
+
+template <std::size_t kCount>
+bool IsOneOf(std::string_view name, const std::array<std::string_view, kCount>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+TensorArg Make(Dims dims, DType dtype) {
+  return {.dims = std::move(dims), .strides = {}, .dtype = dtype};
+}
+
+/// One operator, with the rules as methods.
+class ResultFinder {
+ public:
+  ResultFinder(const StepOperators& step, std::size_t op)
+      : step_(step), op_(step.list[op]), call_(*op_.call), name_(op_.name) {
+    if (name_.starts_with(kAten)) name_.remove_prefix(kAten.size());
+    for (const TensorUse& use : op_.tensors) args_.push_back(&use.tensor);
+  }
+
+  std::optional<Tensors> Find() const {
+    if (name_ == "copy_") return OfCopy();
+    if (name_ == "fill_" || name_ == "zero_") return OfFill();
+    if (WritesInPlace()) return std::nullopt;
+    if (args_.empty()) return Tensors();
+    if (name_.find("convolution") != std::string_view::npos ||
+        name_.find("conv_depthwise") != std::string_view::npos)
+      return OfConvolution();
+    if (std::optional<Tensors> results = OfProduct()) return results;
+    if (std::optional<Tensors> results = OfNorm()) return results;
+    if (std::optional<Tensors> results = OfAttention()) return results;
+    if (std::optional<Tensors> results = OfLookup()) return results;
+    if (std::optional<Tensors> results = OfPooling()) return results;
+    if (std::optional<Tensors> results = OfReduction()) return results;
+    if (name_.starts_with("_foreach")) return OfList();
+    return OfElements();
+  }
+
+ private:
+  const TensorArg& Arg(std::size_t index) const {
+    return *args_[std::min(index, args_.size() - 1)];
+  }
+  static TensorArg Like(const TensorArg& tensor) { return Make(tensor.dims, tensor.dtype); }
+  TensorArg Like(std::size_t index) const { return Like(Arg(index)); }
+
+  std::string_view NameAround(std::size_t levels = 1) const {
+    const StepOperator* op = &op_;
+    for (; levels > 0; --levels) {
+      if (op->parent == kNowhere) return {};
+      op = &step_.list[op->parent];
+    }
+    return op->name;
+  }
+
+  /// A copy into memory that the operator around it has just taken.
+  std::optional<Tensors> OfCopy() const {
+    constexpr std::array<std::string_view, 3> kCopying = {"aten::clone", "aten::_to_copy",
+                                                          "aten::contiguous"};
+    if (!IsOneOf(NameAround(), kCopying)) return std::nullopt;
+    return args_.empty() ? Tensors() : Tensors{Like(0)};
+  }
+
+  std::optional<Tensors> OfFill() const {
+    constexpr std::array<std::string_view, 7> kFilling = {
+        "aten::zeros",     "aten::zeros_like", "aten::ones",     "aten::ones_like",
+        "aten::new_zeros", "aten::full",       "aten::full_like"};
+    std::size_t level = 1;
+    while (NameAround(level) == "aten::zero_" || NameAround(level) == "aten::fill_") ++level;
+    const std::string_view around = NameAround(level);
+    if (IsOneOf(around, kFilling)) return args_.empty() ? Tensors() : Tensors{Like(0)};
+    // It clears what the backward around it returns.
+    if (around.ends_with("_backward")) return Tensors();
+    return std::nullopt;
+  }
+
+  bool WritesInPlace() const {
+    return name_.ends_with('_') || name_.starts_with("_fused") || name_.starts_with("_amp");
+  }
+
+  Tensors OfConvolution() const {
+    const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call_);
+    if (!shape) return {};
+    if (name_.ends_with("backward")) {  // Of (gradient, input, weights).
+      Tensors results;
+      if (shape->data_gradient) results.push_back(Like(1));
+      if (shape->weight_gradient) results.push_back(Like(2));
+      if (shape->bias_gradient) results.push_back(Make({shape->out_channels}, Arg(2).dtype));
+      return results;
+    }
+    Dims dims = {shape->batch, shape->out_channels};
+    dims.insert(dims.end(), shape->out.begin(), shape->out.end());
+    return {Make(std::move(dims), Arg(0).dtype)};
+  }
+
+  std::optional<Tensors> OfProduct() const {
+    constexpr std::array<std::string_view, 3> kWithAddend = {"addmm", "baddbmm", "addbmm"};
+    const std::size_t first = IsOneOf(name_, kWithAddend) ? 1 : 0;
+    if (first == 0 && name_ != "mm" && name_ != "bmm") return std::nullopt;
+    const TensorArg &a = Arg(first), &b = Arg(first + 1);
+    if (a.dims.empty() || b.dims.empty()) return std::nullopt;
+    Dims dims = a.dims;
+    dims.back() = b.dims.back();
+    return Tensors{Make(std::move(dims), a.dtype)};
+  }
+
+  /// The normalized tensor and, in float32, means and deviations; of a backward, the gradients of
+  /// the input, of weights and of biases.
+  std::optional<Tensors> OfNorm() const {
+    if (name_ == "native_layer_norm") {
+      Dims rows = Arg(0).dims;
+      if (!rows.empty()) rows.pop_back();
+      return Tensors{Like(0), Make(rows, DType::kF32), Make(rows, DType::kF32)};
+    }
+    if (name_ == "native_layer_norm_backward") {
+      const TensorArg weight = Like(args_.size() - 1);
+      return Tensors{Like(1), weight, weight};
+    }
+    if (name_.find("batch_norm") != std::string_view::npos && Arg(0).dims.size() > 1) {
+      const TensorArg channels = Make({Arg(0).dims[1]}, DType::kF32);
+      return Tensors{Like(0), channels, channels};
+    }
+    constexpr std::size_t kGroups = 6;
+    const std::optional<std::int64_t> groups =
+        name_ == "native_group_norm" ? IntAt(call_, kGroups) : std::nullopt;
+    if (!groups || Arg(0).dims.empty()) return std::nullopt;
+    const TensorArg each = Make({Arg(0).dims[0], *groups}, DType::kF32);
+    return Tensors{Like(0), each, each};
+  }
+
+  /// The output and, in float32, one logarithm of a sum for each query.
+  std::optional<Tensors> OfAttention() const {
+    if (name_.find("attention") == std::string_view::npos) return std::nullopt;
+    if (name_.ends_with("_backward")) {  // Of (gradient, Q, K, V, ...).
+      if (args_.size() < 4) return std::nullopt;
+      return Tensors{Like(1), Like(2), Like(3)};
+    }
+    Dims queries = Arg(0).dims;
+    if (!queries.empty()) queries.pop_back();
+    return Tensors{Like(0), Make(std::move(queries), DType::kF32)};
+  }
+
+  std::optional<Tensors> OfLookup() const {
+    if (name_ == "embedding_dense_backward") {  // Of (gradient, indices, size of the vocabulary).
+      const std::optional<std::int64_t> words = IntAt(call_, 2);
+      if (!words || Arg(0).dims.empty()) return std::nullopt;
+      return Tensors{Make({*words, Arg(0).dims.back()}, Arg(0).dtype)};
+    }
+    if (name_ == "embedding" && args_.size() > 1 && !Arg(0).dims.empty()) {
+      Dims dims = Arg(1).dims;
+      dims.push_back(Arg(0).dims.back());
+      return Tensors{Make(std::move(dims), Arg(0).dtype)};
+    }
+    if (name_ != "gather" && name_ != "index_select") return std::nullopt;
+    const auto index = std::find_if(args_.begin() + 1, args_.end(), [](const TensorArg* arg) {
+      return !IsFloating(arg->dtype) && !arg->dims.empty();
+    });
+    if (index == args_.end()) return std::nullopt;
+    if (name_ == "gather") return Tensors{Make((*index)->dims, Arg(0).dtype)};
+    Dims dims = Arg(0).dims;
+    const std::size_t dim = Normalized(IntAt(call_, 1).value_or(0), dims.size());
+    if (dim < dims.size()) dims[dim] = (*index)->dims[0];
+    return Tensors{Make(std::move(dims), Arg(0).dtype)};
+  }
+
+  /// A dimension that counts from the end where it is negative.
+  static std::size_t Normalized(std::int64_t dim, std::size_t rank) {
+    return static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(rank) : dim);
+  }
+
+  std::optional<Tensors> OfPooling() const {
+    constexpr std::array<std::string_view, 4> kOfInput = {
+        "max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward", "avg_pool2d_backward",
+        "nll_loss_backward"};
+    if (IsOneOf(name_, kOfInput)) return Tensors{Like(1)};
+    const bool with_indices = name_ == "max_pool2d_with_indices";
+    if (!with_indices && name_ != "avg_pool2d") {
+      if (name_.starts_with("_adaptive_avg_pool")) return OfAdaptivePooling();
+      return std::nullopt;
+    }
+    // (input, size, stride, padding, dilation: of max_pool only, whether to round up).
+    const std::optional<Dims> size = IntListAt(call_, 1), padding = IntListAt(call_, 3);
+    std::optional<Dims> stride = IntListAt(call_, 2);
+    if (stride && stride->empty()) stride = size;
+    const std::optional<Dims> dilation = with_indices ? IntListAt(call_, 4) : Dims{1};
+    const bool up = BoolAt(call_, with_indices ? 5 : 4).value_or(false);
+    Dims dims = Arg(0).dims;
+    if (!size || !stride || !padding || !dilation || size->empty() || stride->empty() ||
+        padding->empty() || dilation->empty() || dims.size() < 2)
+      return std::nullopt;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto at = [i](const Dims& values) { return values[std::min(i, values.size() - 1)]; };
+      const std::int64_t step = std::max<std::int64_t>(1, at(*stride));
+      std::int64_t& extent = dims[dims.size() - 2 + i];
+      extent += 2 * at(*padding) - at(*dilation) * (at(*size) - 1) - 1 + (up ? step - 1 : 0);
+      extent = extent / step + 1;
+    }
+    Tensors results = {Make(dims, Arg(0).dtype)};
+    if (with_indices) results.push_back(Make(std::move(dims), DType::kI64));
+    return results;
+  }
+
+  std::optional<Tensors> OfAdaptivePooling() const {
+    const std::optional<Dims> size = IntListAt(call_, 1);
+    Dims dims = Arg(0).dims;
+    if (!size || size->size() > dims.size()) return std::nullopt;
+    std::copy(size->begin(), size->end(), dims.end() - static_cast<std::ptrdiff_t>(size->size()));
+    return Tensors{Make(std::move(dims), Arg(0).dtype)};
+  }
+
+  std::optional<Tensors> OfReduction() const {
+    constexpr std::array<std::string_view, 4> kOverDims = {"sum", "mean", "amax", "amin"};
+    constexpr std::array<std::string_view, 9> kToOne = {"nll_loss_forward",
+                                                        "nll_loss2d_forward",
+                                                        "arange",
+                                                        "argmax",
+                                                        "max",
+                                                        "min",
+                                                        "any",
+                                                        "all",
+                                                        "item"};
+    if (IsOneOf(name_, kToOne)) return Tensors{Make({}, Arg(0).dtype)};
+    if (!IsOneOf(name_, kOverDims)) return std::nullopt;
+    const std::optional<Dims> over = IntListAt(call_, 1);
+    if (!over || over->empty()) return Tensors{Make({}, Arg(0).dtype)};
+    const Dims& dims = Arg(0).dims;
+    std::vector<bool> gone(dims.size());
+    for (const std::int64_t dim : *over) {
+      const std::size_t at = Normalized(dim, dims.size());
+      if (at < dims.size()) gone[at] = true;
+    }
+    const bool keeps = BoolAt(call_, 2).value_or(false);
+    Dims left;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (!gone[i]) {
+        left.push_back(dims[i]);
+      } else if (keeps) {
+        left.push_back(1);
+      }
+    }
+    return Tensors{Make(std::move(left), Arg(0).dtype)};
+  }
+
+  /// Of operators on lists, one tensor for each of the first list.
+  Tensors OfList() const {
+    Tensors results;
+    for (const TensorUse& use : op_.tensors) {
+      if (use.argument == op_.tensors.front().argument) results.push_back(Like(use.tensor));
+    }
+    return results;
+  }
+
+  Tensors OfElements() const {
+    constexpr std::array<std::string_view, 13> kToBool = {
+        "eq",         "ne",          "lt",          "gt",         "le",    "ge",   "logical_and",
+        "logical_or", "logical_not", "bitwise_and", "bitwise_or", "isnan", "isinf"};
+    if (name_ == "cat") return OfConcatenation();
+    if (IsOneOf(name_, kToBool)) return {Make(BroadcastOf(args_), DType::kBool)};
+    if (name_ == "native_dropout") return {Like(0), Make(Arg(0).dims, DType::kBool)};
+    // _softmax(input, dim, half_to_float).
+    if (name_.ends_with("softmax") && BoolAt(call_, 2).value_or(false))
+      return {Make(Arg(0).dims, DType::kF32)};
+    std::vector<const TensorArg*> floats;
+    std::copy_if(args_.begin(), args_.end(), std::back_inserter(floats),
+                 [](const TensorArg* arg) { return IsFloating(arg->dtype); });
+    if (floats.empty()) floats = args_;
+    return {Make(BroadcastOf(floats), WidestOf(floats))};
+  }
+
+  Tensors OfConcatenation() const {
+    const Dims& first = Arg(0).dims;
+    const std::size_t dim = Normalized(IntAt(call_, 1).value_or(0), first.size());
+    if (dim >= first.size()) return {};
+    Dims dims = first;
+    dims[dim] = 0;
+    for (const TensorArg* arg : args_) {
+      if (arg->dims.size() == dims.size()) dims[dim] += arg->dims[dim];
+    }
+    return {Make(std::move(dims), Arg(0).dtype)};
+  }
+
+  /// The largest where shapes do not fit: of an operator that does something else.
+  static Dims BroadcastOf(const std::vector<const TensorArg*>& tensors) {
+    if (std::optional<Dims> dims = BroadcastShape(tensors)) return *std::move(dims);
+    return (*std::max_element(tensors.begin(), tensors.end(),
+                              [](const TensorArg* a, const TensorArg* b) {
+                                return Elements(a->dims) < Elements(b->dims);
+                              }))
+        ->dims;
+  }
+
+  /// Numbers that were recorded as tensors do not widen.
+  static DType WidestOf(const std::vector<const TensorArg*>& tensors) {
+    DType widest = DType::kUnknown;
+    for (const TensorArg* tensor : tensors) {
+      if (!tensor->dims.empty() && BytesPerElement(tensor->dtype) > BytesPerElement(widest))
+        widest = tensor->dtype;
+    }
+    return widest == DType::kUnknown ? tensors.front()->dtype : widest;
+  }
+
+  const StepOperators& step_;
+  const StepOperator& op_;
+  const OperatorCall& call_;
+  std::string_view name_;  ///< Without "aten::".
+  std::vector<const TensorArg*> args_;
+};
+
+}  // namespace
+
+std::optional<std::vector<TensorArg>> ResultsOf(const StepOperators& step, std::size_t op) {
+  if (!step.list[op].call) return std::vector<TensorArg>();
+  return ResultFinder(step, op).Find();
+}
+
+}  // namespace headroom

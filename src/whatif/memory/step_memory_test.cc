@@ -1,0 +1,238 @@
+#include "whatif/memory/step_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "whatif/job/blocks.h"
+#include "whatif/test_network.h"
+
+namespace headroom {
+namespace step_memory_test {
+
+constexpr double kMiB = 1024 * 1024;
+/// cuBLAS on an H200, for the forward's thread and the backward's.
+constexpr double kProducts = 64 * kMiB;
+
+Result<StepMemoryModel> ModelOf(JobBuilder& b, const MemoryChange& change = {}) {
+  Result<StepMemoryModel> model = StepMemoryModel::Make(b.Build(), change);
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model;
+}
+
+StepMemory MemoryOf(JobBuilder& b, const MemoryChange& change = {}, const Sharding& sharding = {}) {
+  return ModelOf(b, change).value().PeakAt(change.batch_ratio, sharding);
+}
+
+TEST(StepMemoryTest, ThePeakAndItsParts) {
+  JobBuilder b = Network();
+  const StepMemoryModel model = ModelOf(b).value();
+  const StepMemory memory = model.PeakAt(1);
+  // When the first layer's backward runs, there are: both gradients of weights, the layer's input
+  // that it saved, and the gradient of its output. Relu's output is gone.
+  EXPECT_EQ(memory.parts.parameters, (256 + 32) * kKiB);
+  EXPECT_EQ(memory.parts.gradients, (256 + 32) * kKiB);
+  EXPECT_EQ(memory.parts.optimizer_state, 0);
+  EXPECT_EQ(memory.parts.activations, 64 * kKiB);
+  EXPECT_EQ(memory.parts.temporaries, 64 * kKiB);
+  EXPECT_EQ(memory.parts.workspace, kProducts);
+  EXPECT_EQ(memory.peak_bytes, memory.parts.Total());
+  EXPECT_GE(model.ReservedAt(1), memory.peak_bytes);
+  EXPECT_EQ(model.unknown_operators(), 0);
+  EXPECT_EQ(model.optimizer(), "SGD");
+  EXPECT_FALSE(memory.workspace_uncertain);
+}
+
+TEST(StepMemoryTest, WhatIsNotOfWeightsGrowsWithTheBatch) {
+  JobBuilder b = Network();
+  const double fixed = 2 * (256 + 32) * kKiB + kProducts;
+  EXPECT_EQ(MemoryOf(b).peak_bytes, fixed + (64 + 64) * kKiB);
+  EXPECT_EQ(MemoryOf(b, {.batch_ratio = 3}).peak_bytes, fixed + 3 * (64 + 64) * kKiB);
+}
+
+TEST(StepMemoryTest, AutocastSavesCopiesInSixteenBits) {
+  JobBuilder b = Network();
+  const StepMemory memory = MemoryOf(b, {.autocast = true});
+  // Of the first layer, its input (32) and its weights (128).
+  EXPECT_EQ(memory.parts.activations, (32 + 128) * kKiB);
+  EXPECT_EQ(memory.parts.temporaries, 32 * kKiB);
+  EXPECT_EQ(memory.parts.gradients, (256 + 32) * kKiB);
+}
+
+TEST(StepMemoryTest, AMomentumIsAnotherTensorForEachParameter) {
+  JobBuilder b = Network("ReluBackward0", "aten::mul_");
+  EXPECT_EQ(MemoryOf(b).parts.optimizer_state, (256 + 32) * kKiB);
+}
+
+TEST(StepMemoryTest, ANodeWithoutARuleIsCounted) {
+  JobBuilder b = Network("MyReluBackward");
+  EXPECT_EQ(ModelOf(b).value().unknown_operators(), 1);
+}
+
+// Three tensors of one shape, and two operators that read one each: the same where their gradients
+// add up in the backward, which the node of the first reader tells; else the last two.
+TEST(StepMemoryTest, GradientsThatAddUpTellOfOneTensorWithTwoReaders) {
+  for (const bool shared : {false, true}) {
+    JobBuilder b;
+    for (int step = 0; step < 2; ++step) {
+      const int s = 100 * step;
+      b.Step();
+      for (int i = 0; i < 3; ++i) b.Forward("aten::mul", "[[64, 1], [1, 256]]", 5, s + i);
+      b.Forward("aten::sum", "[[64, 256]]", 5, s + 3);
+      b.Forward("aten::sum", "[[64, 256]]", 5, s + 4);
+      b.Backward(Node("SumBackward0"), "aten::neg", "[[64, 256]]", 5, s + 4);
+      b.Backward(Node("SumBackward0"), shared ? "aten::add_" : "aten::neg", "[[64, 256]]", 5,
+                 s + 3);
+      Accumulate(b, "[[16]]");
+    }
+    // At the first reader: what it reads, its sum (512 bytes, as the allocator rounds) and, unless
+    // that is the same tensor, what the second one will read.
+    EXPECT_EQ(MemoryOf(b).parts.temporaries, (shared ? 1 : 2) * 64 * kKiB + 512);
+  }
+}
+
+/// Three blocks of two products and a relu between them.
+JobBuilder Blocks() {
+  JobBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int s = 100 * step;
+    b.Step();
+    b.Forward("aten::mul", "[[64, 256], []]", 5, s);
+    for (int block = 0; block < 3; ++block) {
+      b.Forward("aten::mm", "[[64, 256], [256, 1024]]", 20, s + 10 * block + 1, kGemm);
+      b.Forward("aten::relu", "[[64, 1024]]", 5, s + 10 * block + 2);
+      b.Forward("aten::mm", "[[64, 1024], [1024, 256]]", 20, s + 10 * block + 3, kGemm);
+    }
+    for (int block = 2; block >= 0; --block) {
+      b.Backward(Node("MmBackward0"), "aten::mm", "[[64, 256], [256, 1024]]", 30,
+                 s + 10 * block + 3, kGemm);
+      b.Backward(Node("ReluBackward0"), "aten::threshold_backward", "[[64, 1024], [64, 1024], []]",
+                 5, s + 10 * block + 2);
+      b.Backward(Node("MmBackward0"), "aten::mm", "[[64, 1024], [1024, 256]]", 30,
+                 s + 10 * block + 1, kGemm);
+    }
+    Accumulate(b, "[[16]]");
+  }
+  return b;
+}
+
+TEST(StepMemoryTest, CheckpointingKeepsInputsAndOneBlock) {
+  JobBuilder b = Blocks();
+  // In the last block's relu: of each block its input (64) and relu's output (256), and the
+  // gradients of that and of its input.
+  EXPECT_EQ(MemoryOf(b).parts.activations, 3 * (64 + 256) * kKiB);
+  EXPECT_EQ(MemoryOf(b).parts.temporaries, 2 * 256 * kKiB);
+  const StepMemory memory = MemoryOf(b, {.checkpointing = true});
+  EXPECT_EQ(memory.parts.activations, (3 * 64 + 256) * kKiB);
+  EXPECT_EQ(memory.parts.temporaries, 2 * 256 * kKiB);
+}
+
+// The stem ends as the blocks do, so that the repeats may begin in its middle, where two tensors
+// cross a cut (what the product reads, and what is added), or behind it, where one does.
+TEST(StepMemoryTest, BlocksAreCutWhereTheLeastCrosses) {
+  JobBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int s = 100 * step;
+    b.Step();
+    b.Forward("aten::mul", "[[64, 256], []]", 5, s);
+    b.Forward("aten::mm", "[[64, 256], [256, 512]]", 20, s + 1, kGemm);
+    for (int block = 0; block < 4; ++block) {
+      if (block > 0) {
+        b.Forward("aten::mm", "[[64, 256], [256, 1024]]", 20, s + 10 * block + 1, kGemm);
+        b.Forward("aten::relu", "[[64, 1024]]", 5, s + 10 * block + 2);
+      }
+      b.Forward("aten::mm", "[[64, 1024], [1024, 256]]", 20, s + 10 * block + 3, kGemm);
+      b.Forward("aten::add", "[[64, 256], [64, 256], []]", 5, s + 10 * block + 4);
+    }
+    b.Backward(Node("MmBackward0"), "aten::mm", "[[64, 256], [256, 1024]]", 30, s + 33, kGemm);
+    Accumulate(b, "[[16]]");
+  }
+  const auto after = [](const Job& job, std::string_view name) {
+    return [&job, name](const LaunchingOperator& before) {
+      return NameOfOperator(job, before.op) == name ? 0.0 : 1.0;
+    };
+  };
+  const Job& job = b.Build();
+  const auto first_of = [&](const CutCost& cost) {
+    const std::vector<Block> blocks = FindBlocks(job, cost);
+    EXPECT_EQ(blocks.size(), 2 * 3u);
+    return std::string(NameOfOperator(job, blocks.front().operators.front().op));
+  };
+  EXPECT_EQ(first_of({}), "aten::mm");
+  EXPECT_EQ(NameOfOperator(job, FindBlocks(job).front().operators[1].op), "aten::add");
+  EXPECT_EQ(first_of(after(job, "aten::add")), "aten::mm");
+  EXPECT_EQ(NameOfOperator(job, FindBlocks(job, after(job, "aten::add")).front().operators[1].op),
+            "aten::relu");
+}
+
+TEST(StepMemoryTest, RanksShareOutWhatTheStageSays) {
+  const MemoryParts parts{.parameters = 80,
+                          .gradients = 80,
+                          .optimizer_state = 160,
+                          .activations = 100,
+                          .temporaries = 10,
+                          .workspace = 5};
+  EXPECT_EQ(Shard(parts, {}).Total(), 435);
+  EXPECT_EQ(Shard(parts, {.stage = 1, .ranks = 4}).Total(), 435 - 120);
+  EXPECT_EQ(Shard(parts, {.stage = 2, .ranks = 4}).Total(), 435 - 120 - 60);
+  EXPECT_EQ(Shard(parts, {.stage = 3, .ranks = 4}).Total(), 435 - 120 - 60 - 60);
+  JobBuilder b = Network("ReluBackward0", "aten::mul_");
+  const StepMemory memory = MemoryOf(b, {}, {.stage = 3, .ranks = 4});
+  EXPECT_EQ(memory.parts.parameters, 72 * kKiB);
+  EXPECT_EQ(memory.parts.optimizer_state, 72 * kKiB);
+  // With gradients shared out, relu's backward takes as much: what the first layer saved, relu's
+  // output, the gradient of its input, and a quarter of the first weights' gradient. The largest
+  // parameter is whole.
+  EXPECT_EQ(memory.parts.activations, 2 * 64 * kKiB);
+  EXPECT_EQ(memory.parts.temporaries, (64 + 256) * kKiB);
+  EXPECT_EQ(memory.parts.gradients, 8 * kKiB);
+}
+
+TEST(StepMemoryTest, TheLargestBatchThatFits) {
+  JobBuilder b = Network();
+  const StepMemoryModel model = ModelOf(b).value();
+  // Of a large batch, the most is there in relu's backward: three activations, and the gradient of
+  // the second weights.
+  const double fixed = (288 + 32) * kKiB + kProducts, growing = 3 * 64 * kKiB;
+  const double capacity = fixed + 10 * growing;
+  const std::optional<double> ratio = model.LargestBatch(capacity);
+  ASSERT_TRUE(ratio.has_value());
+  EXPECT_NEAR(*ratio, 10, 0.01);
+  EXPECT_LE(model.PeakAt(*ratio).peak_bytes, capacity);
+  EXPECT_EQ(model.LargestBatch(kProducts), 0);
+  EXPECT_EQ(model.LargestBatch(1e30), std::nullopt);
+}
+
+TEST(StepMemoryTest, WithoutConvolutionsNoWorkspaceGrows) {
+  JobBuilder b = Network();
+  const StepMemoryModel model = ModelOf(b).value();
+  EXPECT_EQ(model.PeakAt(8, {}, Workspaces::kStay).peak_bytes, model.PeakAt(8).peak_bytes);
+  EXPECT_EQ(model.LargestBatch(1e9, Workspaces::kStay), model.LargestBatch(1e9));
+}
+
+void ExpectNoAnswer(JobBuilder& b, std::string_view why) {
+  const Result<StepMemoryModel> model = StepMemoryModel::Make(b.Build(), {});
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kNoAnswer);
+  EXPECT_NE(model.status().message().find(why), std::string::npos) << model.status().message();
+}
+
+TEST(StepMemoryTest, SaysWhatIsMissing) {
+  JobBuilder no_shapes, no_backward, no_parameters, no_forward;
+  for (int step = 0; step < 2; ++step) {
+    no_shapes.Step().Forward("aten::mm", "", 20, step, kGemm);
+    no_backward.Step().Forward("aten::mm", "[[8, 8], [8, 8]]", 20, step, kGemm);
+    no_parameters.Step().Forward("aten::mm", "[[8, 8], [8, 8]]", 20, step, kGemm);
+    no_parameters.Backward(Node("MmBackward0"), "aten::mm", "[[8, 8], [8, 8]]", 30, step, kGemm);
+    Accumulate(no_forward.Step(), "[[8, 8]]");
+  }
+  ExpectNoAnswer(no_shapes, "record_shapes");
+  ExpectNoAnswer(no_backward, "no nodes of a backward");
+  ExpectNoAnswer(no_parameters, "AccumulateGrad");
+  ExpectNoAnswer(no_forward, "CUDA graph");
+}
+
+}  // namespace step_memory_test
+}  // namespace headroom

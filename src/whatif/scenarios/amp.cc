@@ -1,0 +1,133 @@
+// amp: autocast to a 16-bit type, for fp16 with gradient scaling. Products and convolutions take
+// what their shapes take on tensor cores; what reads and writes 16-bit tensors moves half the
+// bytes; casts come in as kernels with launches of their own, which a host-bound job pays for.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "analysis/names/operator_costs.h"
+#include "whatif/job/autocast.h"
+#include "whatif/job/inserted_kernels.h"
+#include "whatif/job/optimizer_steps.h"
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/tensor_cores.h"
+#include "whatif/scenarios/why_not_found.h"
+
+namespace headroom {
+namespace {
+
+// Gradient scaling: one pass over all gradients that reads and writes them, and the host waits for
+// whether any was infinite.
+constexpr double kScalerBytes = 2;
+
+constexpr double kAmpError = 0.13;
+
+/// Inserts the scaler's pass before each update; false: the parameters are not known. With an
+/// optimizer that is fused, the update itself checks, and the host need not wait.
+bool InsertGradientScaler(const Job& job, Edit& edit) {
+  const HostCosts& costs = job.calibration().host;
+  const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
+  for (const OptimizerStep& step : steps) {
+    const double bytes = ParameterBytes(job, step);
+    const TaskIndex launch = job.LaunchOf(step.tasks.front());
+    if (bytes == 0 || launch == kNoTask) return false;
+    const bool fused = edit.IsRemoved(step.tasks.back());
+    edit.Insert({.before_task = step.tasks.front(),
+                 .before_call = launch,
+                 .duration = DurationNs(std::llround(bytes * kScalerBytes /
+                                                     (*job.device()->memory_bandwidth_gbs *
+                                                      job.calibration().kernels.update_bytes))),
+                 .host_work = Nanoseconds(costs.gradient_scaler),
+                 .launch = Nanoseconds(costs.cast_launch),
+                 .waiting_call = fused ? kNoTask : launch});
+  }
+  return !steps.empty();
+}
+
+/// Whether a product computes in a 16-bit type, by its operands or, without, by its kernels.
+bool RunsIn16Bits(const Job& job, const LaunchingOperator& op) {
+  const auto is_half = [](DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; };
+  if (const OperatorCost* cost = job.CostOf(op.op); cost != nullptr)
+    return is_half(cost->math_dtype);
+  return std::any_of(op.tasks.begin(), op.tasks.end(),
+                     [&](TaskIndex task) { return is_half(job.ClassOf(task).math_dtype); });
+}
+
+std::string WhyNone(const Job& job) {
+  const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
+  const auto is_half = [&](const LaunchingOperator& op) {
+    return is_product(op) && RunsIn16Bits(job, op);
+  };
+  const std::string_view nothing =
+      HasAny(job, is_half)      ? "the matrix products and convolutions run in 16 bits already"
+      : HasAny(job, is_product) ? "no matrix product or convolution in float32 on ordinary cores"
+                                : "the job has no matrix products or convolutions";
+  return WhyNotFound(job, nothing,
+                     {"matrix products and convolutions",
+                      [&](const LaunchingOperator& op) { return is_product(op) && !is_half(op); }});
+}
+
+}  // namespace
+
+Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
+  const DType dtype = arguments.Text("dtype") == "bf16" ? DType::kBF16 : DType::kF16;
+  const DeviceSpec* device = job.device();
+  if (device == nullptr || !device->memory_bandwidth_gbs)
+    return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
+  if (!(dtype == DType::kBF16 ? device->bf16_tensor_tflops : device->fp16_tensor_tflops))
+    return Effect::Abstain("this GPU has no tensor cores for that type");
+  std::set<HostEventId> on_float32;
+  for (const auto& [op, tasks] : Float32Products(job)) on_float32.insert(op);
+  const HostCosts& costs = job.calibration().host;
+  std::int64_t products = 0;
+  bool recurrent = false;
+  for (const AutocastOperator& op : FollowAutocast(job, dtype)) {
+    if (IsReplaced(op.tasks, edit)) {
+      for (const TaskIndex task : op.tasks) {
+        if (!edit.HasOtherWork(task)) continue;
+        if (const auto time = edit.In16Bits(task)) edit.SetDuration(task, *time);
+      }
+      continue;
+    }
+    if (op.product) {
+      if (MoveToTensorCores(job, op.op, op.tasks, dtype, edit)) {
+        products += on_float32.contains(op.op) ? 1 : 0;
+        recurrent |= IsRecurrent(NameOfOperator(job, op.op));
+        if (const TaskIndex launch = job.LaunchOf(op.tasks.front()); launch != kNoTask)
+          edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
+      }
+    } else if (op.scale != 1) {
+      for (const TaskIndex task : op.tasks)
+        edit.SetDuration(task, WithWork(edit.DurationOf(task), op.scale));
+    }
+    const TaskIndex task = op.tasks.front();
+    const TaskIndex launch = job.LaunchOf(task);
+    if (launch == kNoTask) continue;
+    for (const Cast& cast : op.casts) {
+      edit.Insert({.before_task = task,
+                   .before_call = launch,
+                   .duration = CastTime(cast, *device),
+                   .host_work = Nanoseconds(costs.cast_work),
+                   .launch = Nanoseconds(costs.cast_launch),
+                   .per_sample = !cast.of_weight});
+    }
+  }
+  if (products == 0) {
+    return Effect::Abstain(WhyNone(job));
+  }
+  Effect effect;
+  if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {
+    effect.why = "without the gradient scaler's pass: the parameters' shapes are not known";
+  }
+  effect.memory_delta_bytes = 0;
+  effect.memory_change.autocast = true;
+  effect.gpu_error = kAmpError;
+  effect.validated = ValidityOn(job);
+  if (recurrent) effect.HoldRecurrent();
+  return effect;
+}
+
+}  // namespace headroom

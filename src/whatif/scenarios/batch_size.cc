@@ -1,0 +1,219 @@
+// batch-size: another number of samples a step. Work on activations grows with it; work on weights
+// alone (the update, the accumulation of gradients) does not, and neither does the host's.
+#include "whatif/scenarios/batch_size.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/names/operator_costs.h"
+#include "cost/batch_growth.h"
+#include "cost/operator_cost.h"
+#include "cost/roofline.h"
+#include "render/number_format.h"
+#include "whatif/job/inserted_kernels.h"
+#include "whatif/job/operators.h"
+#include "whatif/scenarios/batch_curve.h"
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/why_not_found.h"
+
+namespace headroom {
+namespace {
+
+/// That a processor runs of a product (measured on one H200).
+constexpr double kBlocksAtOnce = 2;
+
+/// For twice or half the batch, and again for each doubling.
+constexpr double kBatchSizeError = 0.07;
+/// What an algorithm of fewer FLOPs may take off a convolution, as a share: which one the library
+/// takes is not in a profile.
+constexpr double kFastAlgorithm = 0.3;
+/// Nothing takes no time.
+constexpr double kMostError = 0.9;
+/// Beyond this ratio, kernels may be other ones altogether.
+constexpr double kFarAway = 4;
+
+/// Whether the task works on weights alone.
+bool WorksOnWeights(const Job& job, TaskIndex task) {
+  if (job.ContextOf(task).phase == Phase::kOptimizer) return true;
+  if (job.ClassOf(task).family == WorkFamily::kOptimizer) return true;
+  const std::string_view op = NameOfOperator(job, job.ContextOf(task).op);
+  if (op.find("embedding_dense_backward") != std::string_view::npos) return true;
+  for (HostEventId around = job.ContextOf(task).op; around.valid();
+       around = job.store().host_events.parent[around.index()]) {
+    if (NameOfOperator(job, around).find("AccumulateGrad") != std::string_view::npos) return true;
+  }
+  // A split product adds its parts: as many as the weights.
+  return job.NameOf(task).find("splitKreduce") != std::string_view::npos;
+}
+
+/// Blocks of a product, as multiples of what runs at once; nullopt: not recorded.
+std::optional<double> WavesOf(const Job& job, const DeviceSpec* device, TaskIndex task) {
+  const auto& tasks = job.store().gpu_tasks;
+  const std::uint32_t row = job.graph().tasks[task].row;
+  if (device == nullptr || !device->sm_count || tasks.grid_x[row] <= 0) return std::nullopt;
+  const double blocks = static_cast<double>(tasks.grid_x[row]) * std::max(1, tasks.grid_y[row]) *
+                        std::max(1, tasks.grid_z[row]);
+  return blocks / (*device->sm_count * kBlocksAtOnce);
+}
+
+/// Share of a product's time that stays when there are fewer samples: few blocks fill their last
+/// wave of processors badly.
+double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const Edit& edit) {
+  // The blocks that were recorded are not those of a kernel in another precision.
+  if (edit.PrecisionOf(task)) return 0;
+  const SustainedShares& shares = job.calibration().kernels;
+  const std::optional<double> waves = WavesOf(job, device, task);
+  return waves ? std::min(shares.most_lost, shares.lost_when_shrinking / *waves) : 0;
+}
+
+/// Share of an operator's products that stays when there are more samples.
+double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
+                    const std::vector<TaskIndex>& products, const Edit& edit) {
+  const OperatorCall* call = job.CallOf(op);
+  const OperatorCost* cost = job.CostOf(op);
+  if (!call || cost == nullptr || device == nullptr) return 0;
+  DurationNs time{0};
+  bool tensor_cores = false;
+  DType dtype = cost->math_dtype;
+  for (const TaskIndex task : products) {
+    time += edit.DurationOf(task);
+    tensor_cores |= job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
+    dtype = ResolveMathDType(dtype, job.ClassOf(task));
+  }
+  const std::optional<Precision> changed = edit.PrecisionOf(products.front());
+  if (changed) {
+    tensor_cores = true;
+    dtype = *changed == Precision::kTF32   ? DType::kTF32
+            : *changed == Precision::kBF16 ? DType::kBF16
+                                           : DType::kF16;
+  }
+  const TaskIndex longest = *std::max_element(
+      products.begin(), products.end(),
+      [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
+  // The blocks that were recorded are not those of a kernel in another precision.
+  const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, device, longest);
+  const RanAs ran{.math_dtype = dtype, .tensor_cores = tensor_cores, .time = time, .waves = waves};
+  return ShareThatStays(*call, ran, *device).value_or(0);
+}
+
+/// Whether with more samples the library may take an algorithm of fewer FLOPs (FFT, Winograd) for a
+/// convolution: one of float32 with a kernel of several taps that goes over every element.
+bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>& products,
+                   const Edit& edit) {
+  if (edit.PrecisionOf(products.front())) return false;
+  const OperatorCall* call = job.CallOf(op);
+  const std::optional<ConvolutionShape> shape =
+      call ? ConvolutionShapeOf(*call) : std::optional<ConvolutionShape>();
+  if (!shape || shape->dtype != DType::kF32 || shape->in != shape->out || shape->groups != 1 ||
+      *std::max_element(shape->kernel.begin(), shape->kernel.end()) == 1)
+    return false;
+  return std::none_of(products.begin(), products.end(), [&](TaskIndex task) {
+    const KernelClass& kernel = job.ClassOf(task);
+    return kernel.fast_algorithm || kernel.tensor_cores == TensorCoreUse::kYes;
+  });
+}
+
+/// Products, convolutions and recurrent operators at another batch.
+struct ScaledProducts {
+  std::vector<bool> done;  ///< By task: it has its new time.
+  DoubtfulAtBatch doubtful = {};
+};
+
+ScaledProducts ScaleProducts(const Job& job, const DeviceSpec* device, double ratio, Edit& edit) {
+  ScaledProducts out{.done = std::vector<bool>(job.graph().tasks.size())};
+  for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    const bool recurrent = IsRecurrent(NameOfOperator(job, op.op)) && job.CostOf(op.op) != nullptr;
+    std::vector<TaskIndex> products;
+    std::copy_if(
+        op.tasks.begin(), op.tasks.end(), std::back_inserter(products), [&](TaskIndex task) {
+          const bool is_product = MultipliesMatrices(job.ClassOf(task).family);
+          return (recurrent || is_product) && !edit.IsRemoved(task) && !WorksOnWeights(job, task);
+        });
+    if (products.empty()) continue;
+    const bool all_alike = ratio > 1 || recurrent;
+    const double stays = all_alike ? StayingShare(job, device, op.op, products, edit) : 0;
+    const bool fast = ratio > 1 && MayBecomeFast(job, op.op, products, edit);
+    for (const TaskIndex task : products) {
+      const double lost = all_alike ? stays : LostShare(job, device, task, edit);
+      edit.Scale(task, lost + (1 - lost) * ratio);
+      out.done[task] = true;
+      if (fast) out.doubtful.may_become_fast += edit.DurationOf(task);
+      if (recurrent) out.doubtful.recurrent += edit.DurationOf(task);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+DurationNs WithLessWork(const Job& job, const DeviceSpec* device, TaskIndex task, double ratio,
+                        const Edit& edit) {
+  const DurationNs time = edit.DurationOf(task);
+  if (!MultipliesMatrices(job.ClassOf(task).family)) return WithWork(time, ratio);
+  const double lost = LostShare(job, device, task, edit);
+  return DurationNs(std::llround(static_cast<double>(time.ns()) * (lost + (1 - lost) * ratio)));
+}
+
+DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit) {
+  const ScaledProducts products = ScaleProducts(job, device, ratio, edit);
+  for (const TaskIndex task :
+       SelectTasks(job, [&](TaskIndex t) { return !WorksOnWeights(job, t); })) {
+    if (job.ClassOf(task).family == WorkFamily::kCommunication) continue;
+    if (!products.done[task]) edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
+  }
+  for (Edit::NewKernel& kernel : edit.inserted()) {
+    if (kernel.per_sample) kernel.duration = WithWork(kernel.duration, ratio);
+  }
+  for (Edit::ChannelTask& copy : edit.channel_tasks()) {
+    if (copy.per_sample) copy.Scale(ratio);
+  }
+  DoubtfulAtBatch doubtful = products.doubtful;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
+      doubtful.all += edit.DurationOf(task);
+  }
+  return doubtful;
+}
+
+double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio) {
+  const double of_algorithm = (kFastAlgorithm * static_cast<double>(doubtful.may_become_fast.ns()) +
+                               kRecurrentError * static_cast<double>(doubtful.recurrent.ns())) /
+                              std::max(1.0, static_cast<double>(doubtful.all.ns()));
+  return std::min(kMostError,
+                  kBatchSizeError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
+}
+
+Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
+  const std::optional<std::int64_t> batch = SamplesPerStep(job);
+  if (!batch || *batch <= 0) {
+    return Effect::Abstain(
+        "the batch size cannot be told: " +
+        WhyNotFound(job, "no operator of the forward has a tensor",
+                    {.kind = "operators of the forward", .is = [&](const LaunchingOperator& op) {
+                       return job.ContextOf(op.tasks.front()).phase == Phase::kForward;
+                     }}));
+  }
+  const double ratio = arguments.Number("n") / static_cast<double>(*batch);
+  const DoubtfulAtBatch doubtful = ScaleToBatch(job, job.device(), ratio, edit);
+  Effect effect;
+  effect.why =
+      fmt::format("{} a step instead of {}",
+                  Plural(static_cast<std::int64_t>(arguments.Number("n")), "sample"), *batch);
+  effect.memory_delta_bytes = 0;
+  effect.memory_change.batch_ratio = ratio;
+  effect.gpu_error = ErrorAtBatch(doubtful, ratio);
+  effect.work = ratio;
+  const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
+  effect.validated = near ? ValidityOn(job) : Validity::kOutOfRange;
+  if (doubtful.recurrent.ns() > 0) effect.validated = Validity::kNo;
+  return effect;
+}
+
+}  // namespace headroom

@@ -1,0 +1,37 @@
+// callbacks: a trainer's callbacks run beside the loop (async), or only every N-th time. Their GPU
+// work stays in the first case and comes as seldom in the second; in both the host waits for
+// nothing in them.
+#include <fmt/format.h>
+
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/selection.h"
+
+namespace headroom {
+
+Effect ApplyCallbacks(const Job& job, const Arguments& arguments, Edit& edit) {
+  const std::vector<bool> inside = SelectHost(
+      job, [&](HostEventId event) { return job.RolesOf(event).Has(HostRole::kCallback); });
+  const bool seldom = arguments.Text("every") != "1";
+  const double share = seldom ? 1 / arguments.Number("every") : 0;
+  std::int64_t changed = ScaleHostWork(job, inside, share, edit);
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    const Task& recorded = job.graph().tasks[task];
+    if (recorded.kind == TaskKind::kGpu) {
+      const HostEventId launch = job.store().gpu_tasks.launch[recorded.row];
+      if (seldom && launch.valid() && inside[launch.index()]) edit.Scale(task, share);
+    } else if (inside[recorded.row]) {
+      ++changed;
+      if (recorded.kind == TaskKind::kCall) edit.Scale(task, share);
+      if (recorded.kind == TaskKind::kReturn) edit.RemoveWait(task);
+    }
+  }
+  if (changed == 0) {
+    return Effect::Abstain(
+        "no range of a callback was recorded in the steps (a record_function whose name holds "
+        "\"callback\")");
+  }
+  return {.why = seldom ? fmt::format("on average over {} steps", arguments.Text("every"))
+                        : "if they hold no lock that the loop needs"};
+}
+
+}  // namespace headroom

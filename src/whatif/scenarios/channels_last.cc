@@ -1,0 +1,95 @@
+// channels-last: activations lie in memory as tensor cores read them (NHWC), so that no convolution
+// reorders its operands. Convolutions of float32 without tensor cores gain nothing from it.
+#include "analysis/names/operator_costs.h"
+#include "cost/kernel_time.h"
+#include "whatif/job/operators.h"
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/tensor_cores.h"
+#include "whatif/scenarios/why_not_found.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kChannelsLastError = 0.14;
+
+/// cuDNN's kernels that change the order of a convolution's operands.
+bool Reorders(std::string_view kernel) {
+  return kernel.find("nchwToNhwc") != std::string_view::npos ||
+         kernel.find("nhwcToNchw") != std::string_view::npos;
+}
+
+DType TypeOf(Precision precision) {
+  switch (precision) {
+    case Precision::kTF32:
+      return DType::kTF32;
+    case Precision::kF16:
+      return DType::kF16;
+    case Precision::kBF16:
+      return DType::kBF16;
+  }
+  return DType::kUnknown;
+}
+
+/// The time of a convolution that another scenario put on tensor cores.
+std::optional<DurationNs> TimeInChannelsLast(const Job& job, HostEventId op, Precision precision) {
+  const OperatorCall* call = job.CallOf(op);
+  const std::optional<ConvolutionShape> shape = call ? ConvolutionShapeOf(*call) : std::nullopt;
+  if (!shape || job.device() == nullptr) return std::nullopt;
+  return TensorCoreConvolutionTime(*shape, TypeOf(precision), *job.device(),
+                                   ActivationOrder::kChannelsLast);
+}
+
+}  // namespace
+
+Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
+  std::int64_t convolutions = 0, changed = 0;
+  bool any_on_tensor_cores = false;
+  for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    const OperatorCost* cost = job.CostOf(op.op);
+    if (cost == nullptr || cost->family != WorkFamily::kConvolution) continue;
+    ++convolutions;
+    std::vector<TaskIndex> left, reorders;
+    bool on_tensor_cores = false;
+    for (const TaskIndex task : op.tasks) {
+      on_tensor_cores |= job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
+      if (!edit.IsRemoved(task)) (Reorders(job.NameOf(task)) ? reorders : left).push_back(task);
+    }
+    const TaskIndex first = op.tasks.front();
+    any_on_tensor_cores |= on_tensor_cores || edit.PrecisionOf(first).has_value();
+    if (const std::optional<Precision> precision = edit.PrecisionOf(first); precision) {
+      const std::optional<DurationNs> time = TimeInChannelsLast(job, op.op, *precision);
+      if (left.empty() || !time) continue;
+      ReplaceTasks(job, left, *time, edit);
+      // What the host did more on tensor cores was, above all, to launch the reordering.
+      if (const TaskIndex launch = job.LaunchOf(first); launch != kNoTask) {
+        edit.AddWorkBefore(launch,
+                           DurationNs(0) - AddedHostTime(job, op.op, first, TypeOf(*precision)));
+      }
+    } else if (!on_tensor_cores || reorders.empty()) {
+      continue;
+    }
+    RemoveTasks(job, reorders, edit);
+    ++changed;
+  }
+  if (changed == 0) {
+    return Effect::Abstain(
+        convolutions == 0 ? WhyNotFound(job, "the job has no convolutions",
+                                        {"convolutions",
+                                         [&](const LaunchingOperator& op) {
+                                           return IsOfFamily(job, op, WorkFamily::kConvolution);
+                                         }})
+        : any_on_tensor_cores
+            ? "no convolution reorders its operands, though they run on tensor cores"
+            : "no convolution reorders its operands: it pays where they run on tensor cores; ask "
+              "for amp+channels-last or tf32+channels-last");
+  }
+  Effect effect;
+  effect.gpu_error = kChannelsLastError;
+  effect.memory_delta_bytes = 0;
+  effect.memory_change.channels_last = true;
+  effect.validated = ValidityOn(job);
+  return effect;
+}
+
+}  // namespace headroom

@@ -1,0 +1,117 @@
+// dgc: only the largest gradients are sent, the others are kept and added up (Lin et al., "Deep
+// Gradient Compression", ICLR 2018). Kernels choose them before each exchange and add what came
+// behind it; all-gathers replace all-reduces, as each member sends others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "whatif/job/inserted_kernels.h"
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/why_not_found.h"
+
+namespace headroom {
+namespace {
+
+/// Passes over the gradient to compress it, by the paper's algorithm: momentum reads two tensors
+/// and writes one, as does the sum; the threshold reads one; the mask reads one and clears two.
+constexpr double kCompressPasses = 10;
+/// To decompress it: clear one.
+constexpr double kDecompressPasses = 1;
+
+/// Kernels that compress what waits for a task, by that task.
+struct Compression {
+  double bytes = 0;
+  TaskIndex needed_by = kNoTask;  ///< The first task that waits for what is sent.
+  TaskIndex kernel = kNoTask;
+};
+
+/// Kernels that decompress what a task waits for, by that task.
+struct Decompression {
+  double bytes = 0;
+  std::vector<Dependency> after;
+};
+
+Effect NoLaunch() {
+  return Effect::Abstain("no launches were recorded beside the gradients, so no kernel fits there");
+}
+
+}  // namespace
+
+Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
+  if (job.device() == nullptr || !job.device()->memory_bandwidth_gbs)
+    return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
+  const double ratio = arguments.Number("ratio");
+  if (ratio < 1)
+    return Effect::Abstain(
+        "a ratio below 1 does not compress: ratio=100 sends one hundredth of the gradients");
+  if (edit.FindChannel("links"))
+    return Effect::Abstain("what is compressed is gathered, not reduced in stages (blueconnect)");
+  Effect effect = MakeExchange(job, arguments, kBucketBytes, edit);
+  if (!effect.applies) return effect;
+  const std::uint32_t network = *edit.FindChannel(kNetwork);
+  const auto n = static_cast<double>(edit.ChannelAt(network).members);
+  // All-gather: n - 1 others' shares instead of 2 (n - 1) / n of all. Through servers: a share out,
+  // at most n shares back, about the same. Never more than without.
+  const double factor = std::min(1.0, n / (2 * ratio));
+
+  const auto recorded = static_cast<TaskIndex>(job.graph().tasks.size());
+  std::map<TaskIndex, Compression> compressions;
+  std::map<TaskIndex, Decompression> decompressions;
+  for (Edit::ChannelTask& send : edit.channel_tasks()) {
+    if (send.channel != network) continue;
+    const auto moved = static_cast<double>((send.duration - send.latency).ns());
+    send.duration = send.latency + DurationNs(std::llround(moved * factor));
+    for (const Dependency& on : send.after) {
+      if (on.task >= recorded) continue;
+      Compression& compression = compressions[on.task];
+      compression.bytes += send.bytes;
+      for (const Dependency& by : send.before) {
+        if (by.cycles == 0)
+          compression.needed_by = std::min(compression.needed_by, edit.InFrontOf(by.task));
+      }
+    }
+    for (const Dependency& by : std::exchange(send.before, {})) {
+      Decompression& decompression = decompressions[edit.InFrontOf(by.task)];
+      decompression.bytes += send.bytes;
+      decompression.after.push_back({.task = send.number, .lag = by.lag, .cycles = by.cycles});
+    }
+  }
+  for (auto& [ready, compression] : compressions) {
+    // Behind the gradient, but in any case before what waits for it.
+    const TaskIndex next = std::min(NextOnStream(job, ready), compression.needed_by);
+    if (next == kNoTask || job.LaunchOf(next) == kNoTask) return NoLaunch();
+    Edit::NewKernel kernel =
+        KernelBefore(job, next, MemoryPassTime(kCompressPasses * compression.bytes, *job.device()));
+    kernel.after = {{.task = ready}};
+    kernel.in_front = true;  // What was inserted there may wait for what is sent.
+    compression.kernel = edit.Insert(std::move(kernel));
+  }
+  for (Edit::ChannelTask& send : edit.channel_tasks()) {
+    if (send.channel != network) continue;
+    for (Dependency& on : send.after) {
+      if (on.task < recorded) on.task = compressions[on.task].kernel;
+    }
+  }
+  for (auto& [consumer, decompression] : decompressions) {
+    if (job.LaunchOf(consumer) == kNoTask) return NoLaunch();
+    Edit::NewKernel kernel = KernelBefore(
+        job, consumer, MemoryPassTime(kDecompressPasses * decompression.bytes, *job.device()));
+    kernel.after = std::move(decompression.after);
+    kernel.in_front = true;
+    edit.Insert(std::move(kernel));
+  }
+  effect.AlsoBecause(
+      factor < 1 ? fmt::format("1/{} of the gradients' bytes is sent", arguments.Text("ratio"))
+                 : fmt::format(
+                       "to gather 1/{} of the gradients of {:.0f} GPUs takes as long as to sum all "
+                       "of them, or longer: counted as that",
+                       arguments.Text("ratio"), n));
+  return effect;
+}
+
+}  // namespace headroom

@@ -1,0 +1,116 @@
+// p3: gradients go to a parameter server in slices, those of the layers nearest the input first,
+// and each layer of the next step's forward waits for its own parameters only (Jayarajan et al.,
+// "Priority-based Parameter Propagation for Distributed DNN Training", MLSys 2019). The servers are
+// the members themselves, each for its share of every slice, and update the parameters.
+#include <algorithm>
+#include <cmath>
+
+#include "whatif/job/optimizer_steps.h"
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/selection.h"
+
+namespace headroom {
+namespace {
+
+/// Of 50,000 parameters: the paper's best size.
+constexpr double kSliceBytes = 200e3;
+
+/// What needs a gradient's parameter next.
+struct Consumer {
+  TaskIndex task = kNoTask;
+  std::uint8_t cycles = 0;
+};
+
+/// The forward task of the same parameter in the step after; of a parameter whose forward operator
+/// is not known, the first one of any.
+Consumer NextForward(const std::vector<GradientStep>& steps, std::size_t step,
+                     std::size_t gradient) {
+  const bool last = step + 1 == steps.size();
+  const std::vector<Gradient>& next = steps[last ? 0 : step + 1].gradients;
+  TaskIndex task = next[gradient].forward;
+  if (task == kNoTask) {
+    for (const Gradient& other : next) task = std::min(task, other.forward);
+  }
+  return {.task = task, .cycles = static_cast<std::uint8_t>(last ? 1 : 0)};
+}
+
+/// The servers update: the members' own updates are gone.
+void RemoveUpdates(const Job& job, Edit& edit) {
+  const std::vector<OptimizerStep> updates = FindOptimizerSteps(job);
+  const std::vector<bool> inside = SelectHost(job, [&](HostEventId event) {
+    return std::any_of(updates.begin(), updates.end(),
+                       [&](const OptimizerStep& update) { return update.range == event; });
+  });
+  std::vector<TaskIndex> gone;
+  for (const OptimizerStep& update : updates) {
+    std::copy_if(update.tasks.begin(), update.tasks.end(), std::back_inserter(gone),
+                 [&](TaskIndex task) { return !edit.IsRemoved(task); });
+  }
+  ScaleHost(job, inside, 0, edit);
+  for (const TaskIndex task : gone) edit.Remove(task);
+}
+
+}  // namespace
+
+Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
+  Effect effect = MakeExchange(job, arguments, kBucketBytes, edit);
+  if (!effect.applies) return effect;
+  const std::vector<GradientStep> steps = FindGradients(job);
+  const bool alike = std::all_of(steps.begin(), steps.end(), [&](const GradientStep& step) {
+    return step.gradients.size() == steps.front().gradients.size();
+  });
+  if (!job.graph().periodic || !alike) {
+    return Effect::Abstain(
+        "the next step's forward is not known: record at least two whole steps that are alike");
+  }
+  // In the graph's order, what is sent comes before what needs it.
+  for (std::size_t s = 0; s + 1 < steps.size(); ++s) {
+    for (std::size_t g = 0; g < steps[s].gradients.size(); ++g) {
+      if (NextForward(steps, s, g).task <= steps[s].gradients[g].ready)
+        return Effect::Abstain("the recorded steps overlap, so the next forward is not known");
+    }
+  }
+  const bool linked =
+      std::any_of(steps.front().gradients.begin(), steps.front().gradients.end(),
+                  [](const Gradient& gradient) { return gradient.forward != kNoTask; });
+  if (!linked)
+    return Effect::Abstain("no gradient can be joined to its forward operator (sequence numbers)");
+
+  const std::uint32_t network = *edit.FindChannel(kNetwork);
+  edit.Clear(network);
+  edit.Reschedule(network, Policy::kPriority);
+  const Channel& channel = edit.ChannelAt(network);
+  const auto n = static_cast<double>(channel.members);
+  const auto sharing = static_cast<double>(channel.members_per_link);
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (std::size_t g = 0; g < steps[s].gradients.size(); ++g) {
+      const Gradient& gradient = steps[s].gradients[g];
+      const Consumer consumer = NextForward(steps, s, g);
+      const double slices = std::max(1.0, std::ceil(gradient.bytes / kSliceBytes));
+      Edit::ChannelTask send;
+      send.channel = network;
+      send.step = job.graph().tasks[gradient.ready].step;
+      // What a server in the same machine keeps does not pass the link.
+      send.bytes = gradient.bytes / slices;
+      send.duration = TransferTime(sharing * (n - sharing) / n * send.bytes, channel);
+      // The sooner the forward needs it, the lower. Steps are alike, so the first one's will do.
+      send.priority = static_cast<std::int32_t>(NextForward(steps, steps.size() - 1, g).task);
+      const Dependency needed = {
+          .task = edit.FrontOf(consumer.task), .lag = channel.latency, .cycles = consumer.cycles};
+      for (double slice = 0; slice < slices; ++slice) {
+        Edit::ChannelTask push = send, pull = send;
+        push.after = {{.task = gradient.ready}};
+        const TaskIndex pushed = edit.Insert(std::move(push));
+        pull.after = {{.task = pushed, .lag = channel.latency}};
+        pull.before = {needed};
+        edit.Insert(std::move(pull));
+      }
+    }
+  }
+  RemoveUpdates(job, edit);
+  effect.AlsoBecause("the servers' time for the update is not counted");
+  return effect;
+}
+
+}  // namespace headroom

@@ -1,0 +1,130 @@
+// vdnn: what convolutions read in the forward is kept in the host's memory until the backward (Rhu
+// et al., "vDNN", MICRO 2016, its policy vDNN-conv). Each input is copied out while its convolution
+// runs, and the next convolution waits for that; it is copied back while the backward of the
+// convolution behind it runs. The last one's input stays: its backward comes at once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analysis/names/operator_costs.h"
+#include "whatif/job/operators.h"
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/network.h"
+#include "whatif/scenarios/why_not_found.h"
+
+namespace headroom {
+namespace {
+
+/// A convolution of a step.
+struct Layer {
+  double input_bytes = 0;
+  TaskIndex forward = kNoTask;   ///< Its first GPU task.
+  TaskIndex backward = kNoTask;  ///< The first of its backward.
+};
+
+double InputBytes(const ConvolutionShape& shape) {
+  double elements = static_cast<double>(shape.batch) * static_cast<double>(shape.in_channels);
+  for (const std::int64_t extent : shape.in) elements *= static_cast<double>(extent);
+  return elements * BytesPerElement(shape.dtype);
+}
+
+/// Share of the recorded bytes that an input has where a scenario made the convolution 16-bit.
+double BytesKept(std::optional<Precision> precision) {
+  return precision == Precision::kF16 || precision == Precision::kBF16 ? 0.5 : 1;
+}
+
+/// The convolutions of each step that have a backward, in order of their forward.
+std::map<std::int32_t, std::vector<Layer>> FindLayers(const Job& job) {
+  // By the forward operator around; sequence numbers are on an outer operator (aten::convolution),
+  // shapes on the innermost.
+  std::map<HostEventId, Layer> layers;
+  HostEventId last;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
+    const HostContext& context = job.ContextOf(task);
+    if (context.phase == Phase::kBackward) {
+      if (!context.forward.valid()) continue;
+      const auto layer = layers.find(context.forward);
+      if (layer != layers.end()) layer->second.backward = std::min(layer->second.backward, task);
+      continue;
+    }
+    if (!context.costed.valid() || context.costed == last) continue;
+    last = context.costed;
+    const OperatorCall* call = job.CallOf(context.costed);
+    const std::optional<ConvolutionShape> shape = call ? ConvolutionShapeOf(*call) : std::nullopt;
+    if (!shape) continue;
+    const HostEventId around = NumberedOperator(job, context.costed);
+    if (around.valid())
+      layers.try_emplace(around, Layer{.input_bytes = InputBytes(*shape), .forward = task});
+  }
+  std::map<std::int32_t, std::vector<Layer>> by_step;
+  for (const auto& [op, layer] : layers) {
+    if (layer.backward != kNoTask && layer.backward > layer.forward)
+      by_step[job.graph().tasks[layer.forward].step].push_back(layer);
+  }
+  for (auto& [step, of_step] : by_step) {
+    std::sort(of_step.begin(), of_step.end(),
+              [](const Layer& a, const Layer& b) { return a.forward < b.forward; });
+  }
+  return by_step;
+}
+
+}  // namespace
+
+Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
+  const std::map<std::int32_t, std::vector<Layer>> steps = FindLayers(job);
+  if (steps.empty()) {
+    const auto is_convolution = [&](const LaunchingOperator& op) {
+      return IsOfFamily(job, op, WorkFamily::kConvolution);
+    };
+    return Effect::Abstain(WhyNotFound(
+        job,
+        !HasAny(job, is_convolution) ? "the job has no convolutions"
+        : !HasBackward(job) ? "the recorded steps have no backward: nothing is kept for one"
+                            : "no backward of a convolution can be joined to its forward "
+                              "(sequence numbers)",
+        {"convolutions", is_convolution}));
+  }
+  const double bytes_per_ns = arguments.Number("pcie-gbps") / 8;
+  const std::uint32_t out = edit.AddChannel({.name = "copies out", .bytes_per_ns = bytes_per_ns});
+  const std::uint32_t in = edit.AddChannel({.name = "copies in", .bytes_per_ns = bytes_per_ns});
+  double most_saved = 0;
+  for (const auto& [step, layers] : steps) {
+    double saved = 0, largest = 0;
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+      const Layer &layer = layers[l], &next = layers[l + 1];
+      // Branches may swap two layers; such an input stays.
+      if (next.backward >= layer.backward) continue;
+      Edit::ChannelTask copy;
+      copy.step = step;
+      copy.per_sample = true;
+      copy.bytes = layer.input_bytes * BytesKept(edit.PrecisionOf(layer.forward));
+      copy.duration = TransferTime(copy.bytes, edit.ChannelAt(out));
+      Edit::ChannelTask back = copy;
+      copy.channel = out;
+      copy.after = {{.task = layer.forward, .from_start = true}};
+      copy.before = {{.task = next.forward}};
+      back.channel = in;
+      back.after = {{.task = edit.Insert(std::move(copy))},
+                    {.task = next.backward, .from_start = true}};
+      back.before = {{.task = layer.backward}};
+      saved += back.bytes;
+      largest = std::max(largest, back.bytes);
+      edit.Insert(std::move(back));
+    }
+    // One input is there while it is used, another while it is copied.
+    most_saved = std::max(most_saved, std::max(0.0, saved - 2 * largest));
+  }
+  Effect effect;
+  effect.gpu_error = 0.1;
+  effect.memory_delta_bytes = -static_cast<std::int64_t>(most_saved);
+  effect.why = fmt::format(
+      "{:.0f} MB less is held at the recorded batch size, copied over a link of {} Gbit/s each way",
+      most_saved / 1e6, arguments.Text("pcie-gbps"));
+  return effect;
+}
+
+}  // namespace headroom

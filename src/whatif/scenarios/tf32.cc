@@ -1,0 +1,73 @@
+// tf32: matrix products and convolutions in float32 run on tensor cores, in 19 bits. Their times
+// come from shapes (cost/kernel_time.h), never longer than they were; everything else stays. The
+// library asks the driver more before each such call, which costs the host.
+#include <algorithm>
+#include <string>
+
+#include "analysis/names/operator_costs.h"
+#include "whatif/scenarios/catalogue.h"
+#include "whatif/scenarios/selection.h"
+#include "whatif/scenarios/tensor_cores.h"
+#include "whatif/scenarios/why_not_found.h"
+
+namespace headroom {
+namespace {
+
+/// The error of the kernel times, as a share (measured: totals of whole jobs within 3 %).
+constexpr double kTf32Error = 0.11;
+
+std::string WhyNone(const Job& job) {
+  const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
+  if (!HasAny(job, is_product))
+    return WhyNotFound(job, "the job has no matrix products or convolutions");
+  // Kernels tell where there are no shapes.
+  return WhyNotFound(job, "no matrix product or convolution runs in float32 without tensor cores",
+                     {"matrix products and convolutions", [&](const LaunchingOperator& op) {
+                        return is_product(op) &&
+                               std::none_of(op.tasks.begin(), op.tasks.end(), [&](TaskIndex task) {
+                                 return job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
+                               });
+                      }});
+}
+
+}  // namespace
+
+Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
+  if (job.device() == nullptr) return Effect::Abstain(WhyNoDevice(job));
+  if (!job.device()->tf32_tensor_tflops)
+    return Effect::Abstain("this GPU has no TF32 tensor cores");
+  std::int64_t elsewhere = 0, changed = 0, convolutions = 0;
+  bool recurrent = false;
+  for (const auto& [op, tasks] : Float32Products(job)) {
+    // Autocast came first: the product runs in 16 bits already.
+    if (IsReplaced(tasks, edit) || edit.PrecisionOf(tasks.front())) {
+      ++elsewhere;
+      continue;
+    }
+    if (!MoveToTensorCores(job, op, tasks, DType::kTF32, edit)) continue;
+    ++changed;
+    convolutions += job.CostOf(op)->family == WorkFamily::kConvolution ? 1 : 0;
+    recurrent |= IsRecurrent(NameOfOperator(job, op));
+    const TaskIndex launch = job.LaunchOf(tasks.front());
+    if (launch != kNoTask)
+      edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
+  }
+  if (changed == 0 && elsewhere > 0) {
+    return {.why = "tf32 has nothing left to do",
+            .validated = ValidityOn(job),
+            .memory_delta_bytes = 0};
+  }
+  if (changed == 0) {
+    return Effect::Abstain(WhyNone(job));
+  }
+  Effect effect;
+  effect.gpu_error = kTf32Error;
+  effect.memory_delta_bytes = 0;
+  // Another convolution kernel has another workspace, which can be gigabytes.
+  effect.memory_change.tensor_core_convolutions = convolutions > 0;
+  effect.validated = ValidityOn(job);
+  if (recurrent) effect.HoldRecurrent();
+  return effect;
+}
+
+}  // namespace headroom
