@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "graph/build_graph.h"
 #include "ingest/open_trace.h"
 #include "sim/part_replay.h"
@@ -56,8 +56,8 @@ bool IsSchedule(const Plan& plan, std::span<const std::int64_t> moments) {
 }
 
 Status Measure(const std::string& path) {
-  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
+  Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, {});
   if (!store.ok()) return store.status();
   const Result<Calibration> calibration = Calibration::LoadBuiltIn();
@@ -65,12 +65,12 @@ Status Measure(const std::string& path) {
   AnalysisOptions options;
   options.path = path;
   const Result<std::unique_ptr<Job>> made =
-      Job::Make(*store.value(), *knowledge.value(), options, calibration.value());
+      Job::Make(*store.value(), *reference.value(), options, calibration.value());
   if (!made.ok()) return made.status();
   const Job& job = *made.value();
   const Plan& plan = job.corrected();
 
-  NameFacts names(*store.value(), *knowledge.value());
+  NameFacts names(*store.value(), *reference.value());
   bool good = true;
   const double graph_s = MedianSeconds([&] {
     const Result<Graph> graph = BuildGraph(*store.value(), names, job.steps());

@@ -462,8 +462,8 @@ Status Run(int argc, char** argv, bool& all_good) {
   std::unique_ptr<simdjson::internal::dom_parser_implementation> structure;
   if (simdjson::get_active_implementation()->create_dom_parser_implementation(view.size(), 64,
                                                                               structure)) {
-    return Status::Internal("simdjson cannot take a document of " + std::to_string(size) +
-                            " bytes (its limit is 4 GiB)");
+    return Status::Environment("simdjson cannot take a document of " + std::to_string(size) +
+                               " bytes (its limit is 4 GiB)");
   }
   od::parser parser;
   std::vector<char> copy_to(256 << 20);

@@ -496,7 +496,7 @@ Result<Written> WriteCopies(const Trace& trace, std::int64_t copies, const std::
   }
   out.Write(text.substr(trace.events_end));
   written.bytes = out.bytes();
-  if (!out.Close()) return Status::Internal("cannot write " + path + "; is the disk full?");
+  if (!out.Close()) return Status::Environment("cannot write " + path + "; is the disk full?");
   return written;
 }
 

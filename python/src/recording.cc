@@ -33,7 +33,7 @@ AnalysisOptions AnalysisOf(const Trace& trace, const StepOptions& options) {
 }  // namespace
 
 Trace::Trace(std::string path)
-    : path_(std::move(path)), knowledge_(ValueOrThrow(Knowledge::LoadBuiltIn())) {
+    : path_(std::move(path)), reference_(ValueOrThrow(ReferenceData::LoadBuiltIn())) {
   OpenOptions open;
   open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   store_ = ValueOrThrow(OpenTrace(path_, open));
@@ -46,19 +46,19 @@ QueryTables& Trace::tables() const {
 
 std::string Trace::ReportJson(const JobOptions& options) const {
   TraceReport report =
-      ValueOrThrow(Analyze(*store_, *knowledge_, AnalysisOf(*this, options.steps)));
+      ValueOrThrow(Analyze(*store_, *reference_, AnalysisOf(*this, options.steps)));
   ChosenCalibration chosen = ValueOrThrow(ChooseCalibration(options.calibration, *store_));
   const HostTruth truth = {.calibration = std::move(chosen.calibration),
                            .from = std::move(chosen.from),
                            .measured_step_ms = options.measured_step_ms};
-  if (const Status status = ForecastFindings(*store_, *knowledge_, truth, report); !status.ok())
+  if (const Status status = ForecastFindings(*store_, *reference_, truth, report); !status.ok())
     throw StatusError(status);
   return RenderJson({&report, 1}, {});
 }
 
 Recording::Recording(std::shared_ptr<const Trace> trace, const JobOptions& options)
     : trace_(std::move(trace)),
-      job_(ValueOrThrow(MakeCalibratedJob(trace_->store(), trace_->knowledge(),
+      job_(ValueOrThrow(MakeCalibratedJob(trace_->store(), trace_->reference(),
                                           AnalysisOf(*trace_, options.steps), options.calibration,
                                           options.measured_step_ms))),
       local_state_(!options.calibration.no_local_state),

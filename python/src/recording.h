@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "query/table_module.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"
@@ -39,7 +39,7 @@ class Trace {
 
   const std::string& path() const { return path_; }
   const TraceStore& store() const { return *store_; }
-  const Knowledge& knowledge() const { return *knowledge_; }
+  const ReferenceData& reference() const { return *reference_; }
   /// What SQL and Python's tables share. Made at first use, without a need of the GIL.
   QueryTables& tables() const;
   /// The object of `headroom report --json`.
@@ -47,7 +47,7 @@ class Trace {
 
  private:
   std::string path_;
-  std::unique_ptr<Knowledge> knowledge_;
+  std::unique_ptr<ReferenceData> reference_;
   std::unique_ptr<TraceStore> store_;
   mutable std::once_flag tables_made_;
   mutable std::unique_ptr<QueryTables> tables_;

@@ -21,7 +21,7 @@ namespace py = pybind11;
 
 constexpr double kNsPerS = 1e9;
 constexpr double kLongestS = 1e9;  ///< Of a time limit, which is counted in nanoseconds.
-constexpr std::int64_t kMostMb = 1'000'000'000;
+constexpr std::int64_t kMaxMb = 1'000'000'000;
 
 std::string_view NameOfKind(ColumnKind kind) {
   switch (kind) {
@@ -179,7 +179,7 @@ bool QueryRows::Add(std::span<const QueryValue> row) {
 
 Status QueryRows::status() const {
   if (!too_large_) return Status::Ok();
-  return Status::Internal(
+  return Status::Environment(
       fmt::format("the result is larger than {} MB; ask for fewer rows (LIMIT), or give it more "
                   "with memory_mb=N (0: any)",
                   most_bytes_ >> 20));
@@ -256,8 +256,8 @@ std::shared_ptr<QueryRows> RunQuery(const std::shared_ptr<const Trace>& trace,
                                     std::int64_t memory_mb) {
   if (!(timeout_s >= 0 && timeout_s <= kLongestS))
     ThrowUsage(fmt::format("timeout_s: give seconds from 0 (any) to {:.0f}", kLongestS));
-  if (memory_mb < 0 || memory_mb > kMostMb)
-    ThrowUsage(fmt::format("memory_mb: give megabytes from 0 (any) to {}", kMostMb));
+  if (memory_mb < 0 || memory_mb > kMaxMb)
+    ThrowUsage(fmt::format("memory_mb: give megabytes from 0 (any) to {}", kMaxMb));
   constexpr std::chrono::milliseconds kBetweenSignals(50);
   std::atomic<bool> interrupted{false};
   const QueryLimits limits = {.time = DurationNs(std::llround(timeout_s * kNsPerS)),

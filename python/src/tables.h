@@ -43,7 +43,7 @@ class QueryRows : public QuerySink {
   void Begin(std::span<const std::string> names) override;
   bool Add(std::span<const QueryValue> row) override;
   bool began() const { return began_; }
-  /// kInternal where the result became larger than is allowed.
+  /// kEnvironment where the result became larger than is allowed.
   Status status() const;
 
   const std::vector<std::string>& names() const { return names_; }

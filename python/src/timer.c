@@ -14,7 +14,7 @@
 
 #include "headroom/timer.h"
 
-enum { kMostOpen = HEADROOM_IMPL_DEPTH };
+enum { kMaxOpen = HEADROOM_IMPL_DEPTH };
 
 typedef struct {
   PyObject_HEAD uint32_t key;  // 0: nothing was collected when it was last looked up.
@@ -30,7 +30,7 @@ struct OpenScope {
   headroom_token token;
 };
 
-static __thread struct OpenScope open_scopes[kMostOpen];
+static __thread struct OpenScope open_scopes[kMaxOpen];
 static __thread int open_count;
 static __thread int64_t open_beyond;  // Entered while open_scopes was full.
 
@@ -157,7 +157,7 @@ static PyObject* ScopeRepr(PyObject* object) {
 static PyObject* ScopeEnter(PyObject* object, PyObject* unused) {
   (void)unused;
   Scope* self = (Scope*)object;
-  if (open_count < kMostOpen) {
+  if (open_count < kMaxOpen) {
     struct OpenScope* open = open_scopes + open_count++;
     open->scope = self;
     open->frame = (const void*)PyEval_GetFrame();

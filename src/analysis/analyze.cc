@@ -21,7 +21,7 @@
 #include "analysis/loop/run_time.h"
 #include "analysis/loop/timings.h"
 #include "analysis/names/attribution.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "analysis/steps/steps.h"
 #include "analysis/tables/costed_work.h"
 #include "analysis/tables/efficiency.h"
@@ -106,12 +106,12 @@ std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
 
 /// Returns N if the optimizer runs in every Nth step and N is at least 2.
 std::optional<std::int64_t> OptimizerEvery(std::span<const StepBreakdown> breakdowns) {
-  constexpr std::size_t kFewest = 2;
+  constexpr std::size_t kMin = 2;
   std::vector<std::size_t> at;
   for (std::size_t i = 0; i < breakdowns.size(); ++i) {
     if (breakdowns[i].gpu.optimizer.ns() > 0) at.push_back(i);
   }
-  if (at.size() < kFewest || at[1] - at[0] < 2) return std::nullopt;
+  if (at.size() < kMin || at[1] - at[0] < 2) return std::nullopt;
   for (std::size_t i = 1; i < at.size(); ++i) {
     if (at[i] - at[i - 1] != at[1] - at[0]) return std::nullopt;
   }
@@ -191,18 +191,18 @@ void AddUnitUse(const TraceStore& store, const StepAnalysis& judged,
 }
 
 /// All of a report that follows from its steps.
-void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& names,
+void FillReport(const TraceStore& store, const ReferenceData& reference, NameFacts& names,
                 const AnalysisOptions& options, AnalyzedTrace& trace) {
   TraceReport& report = trace.report;
   const StepAnalysis& steps = trace.steps;
-  report.input = DescribeInput(store, knowledge.devices(), options);
+  report.input = DescribeInput(store, reference.devices(), options);
   report.trace_start = EarliestEvent(store);
 
   trace.costs = std::make_unique<OperatorCosts>(store);
   OperatorCosts& costs = *trace.costs;
   trace.attribution = std::make_unique<Attribution>(store, names, costs);
   const Attribution& attribution = *trace.attribution;
-  const DeviceSpec* device = SpecOf(store, knowledge.devices());
+  const DeviceSpec* device = SpecOf(store, reference.devices());
 
   const std::vector<DeviceWork> work = CollectDeviceWork(store, names);
   report.gpu_time = ComputeGpuTime(store, work);
@@ -317,20 +317,20 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
 
 }  // namespace
 
-Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const Knowledge& knowledge,
+Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const ReferenceData& reference,
                                    NameFacts& names, const AnalysisOptions& options) {
   Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
   if (!steps.ok()) return steps.status();
   AnalyzedTrace trace;
   trace.steps = std::move(steps).value();
-  FillReport(store, knowledge, names, options, trace);
+  FillReport(store, reference, names, options, trace);
   return trace;
 }
 
-Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
+Result<TraceReport> Analyze(const TraceStore& store, const ReferenceData& reference,
                             const AnalysisOptions& options) {
-  NameFacts names(store, knowledge);
-  Result<AnalyzedTrace> analyzed = AnalyzeTrace(store, knowledge, names, options);
+  NameFacts names(store, reference);
+  Result<AnalyzedTrace> analyzed = AnalyzeTrace(store, reference, names, options);
   if (!analyzed.ok()) return analyzed.status();
   return std::move(analyzed.value().report);
 }

@@ -10,11 +10,11 @@ namespace headroom {
 
 class DeviceCatalog;
 struct DeviceSpec;
-class Knowledge;
+class ReferenceData;
 
 /// Computes every section. Deterministic; reads the store only. Fails (kUsage) where the options
 /// name steps or a marker that the trace does not have.
-Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
+Result<TraceReport> Analyze(const TraceStore& store, const ReferenceData& reference,
                             const AnalysisOptions& options);
 
 }  // namespace headroom

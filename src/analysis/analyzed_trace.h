@@ -6,8 +6,8 @@
 
 #include "analysis/analyze.h"
 #include "analysis/names/attribution.h"
-#include "analysis/names/knowledge.h"
 #include "analysis/names/name_facts.h"
+#include "analysis/names/reference_data.h"
 #include "analysis/steps/steps.h"
 #include "analysis/tables/costed_work.h"
 #include "analysis/values/report.h"
@@ -26,7 +26,7 @@ struct AnalyzedTrace {
 };
 
 /// Analyze(), with what it found on the way. `names`: of the same store.
-Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const Knowledge& knowledge,
+Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const ReferenceData& reference,
                                    NameFacts& names, const AnalysisOptions& options);
 
 }  // namespace headroom

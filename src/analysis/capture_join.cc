@@ -167,15 +167,15 @@ struct Fit {
 
 class Joiner {
  public:
-  Joiner(TraceStore& store, const Knowledge& knowledge, std::span<const CaptureTrace> traces)
-      : store_(store), names_(store, knowledge) {
+  Joiner(TraceStore& store, const ReferenceData& reference, std::span<const CaptureTrace> traces)
+      : store_(store), names_(store, reference) {
     sources_.reserve(traces.size() + 1);
-    sources_.push_back({&store, NameFacts(store, knowledge), std::nullopt});
+    sources_.push_back({&store, NameFacts(store, reference), std::nullopt});
     const std::optional<std::int64_t> rank = store.metadata.rank;
     for (const CaptureTrace& trace : traces) {
       const std::optional<std::int64_t> of_trace = trace.store->metadata.rank;
       if (rank && of_trace && *rank != *of_trace) continue;
-      sources_.push_back({trace.store, NameFacts(*trace.store, knowledge), trace.batch_size});
+      sources_.push_back({trace.store, NameFacts(*trace.store, reference), trace.batch_size});
     }
   }
 
@@ -186,8 +186,8 @@ class Joiner {
     for (std::size_t i = 0; i < sources_.size(); ++i) AddCaptures(sources_[i], i, captures_);
     IndexCaptures();
     for (Source& source : sources_) copiers_.emplace_back(*source.store, store_);
-    most_events_ = std::max(kFewestEvents,
-                            kEventsPerRow * (store_.host_events.rows() + store_.gpu_tasks.rows()));
+    most_events_ =
+        std::max(kMinEvents, kEventsPerRow * (store_.host_events.rows() + store_.gpu_tasks.rows()));
     for (const HostEventId launch : launches) {
       const Replay& replay = replays_.at(launch);
       ++out.launches;
@@ -202,11 +202,11 @@ class Joiner {
 
  private:
   // What is copied is bounded, whatever nests in a damaged file.
-  static constexpr std::size_t kFewestEvents = 1'000'000;
+  static constexpr std::size_t kMinEvents = 1'000'000;
   static constexpr std::size_t kEventsPerRow = 8;
   /// Tasks that are compared with launches: what fits alike, and yet not quite, in many captures,
   /// ends there.
-  static constexpr std::size_t kMostCompared = 20'000'000;
+  static constexpr std::size_t kMaxCompared = 20'000'000;
 
   /// Fills replays_. Returns the launches in order of time.
   std::vector<HostEventId> FindReplays() {
@@ -503,7 +503,7 @@ class Joiner {
   std::vector<Capture> captures_;
   std::map<Work, std::vector<std::size_t>> by_work_;  ///< Captures that name their kernels.
   std::map<std::size_t, std::vector<std::size_t>> by_length_;  ///< The others.
-  std::size_t budget_ = kMostCompared;
+  std::size_t budget_ = kMaxCompared;
   std::unordered_map<HostEventId, Replay> replays_;  ///< By graph launch.
   std::map<std::vector<Work>, KnownFits> fits_;
   TraceStore::ReplayedEvents replayed_;
@@ -512,9 +512,9 @@ class Joiner {
 
 }  // namespace
 
-CaptureJoin JoinCaptures(TraceStore& store, const Knowledge& knowledge,
+CaptureJoin JoinCaptures(TraceStore& store, const ReferenceData& reference,
                          std::span<const CaptureTrace> captures) {
-  const CaptureJoin join = Joiner(store, knowledge, captures).Run();
+  const CaptureJoin join = Joiner(store, reference, captures).Run();
   if (!captures.empty() && join.joined_launches < join.launches) {
     store.log.Add(ImportIssue::kUnmatchedCapture, -1,
                   fmt::format("{} of {}", FormatCount(join.launches - join.joined_launches),

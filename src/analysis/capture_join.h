@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -36,7 +36,7 @@ struct CaptureJoin {
 /// gets a kUnmatchedCapture where no capture of `captures` fits.
 ///
 /// REQUIRES: called at most once for a store.
-CaptureJoin JoinCaptures(TraceStore& store, const Knowledge& knowledge,
+CaptureJoin JoinCaptures(TraceStore& store, const ReferenceData& reference,
                          std::span<const CaptureTrace> captures = {});
 
 }  // namespace headroom

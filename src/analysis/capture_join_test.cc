@@ -48,7 +48,7 @@ void AddReplay(StoreBuilder& b, std::int64_t start, std::int64_t correlation) {
 
 struct Analyses {
   explicit Analyses(const TraceStore& store)
-      : names(store, TestKnowledge()), costs(store), attribution(store, names, costs) {}
+      : names(store, TestReferenceData()), costs(store), attribution(store, names, costs) {}
 
   NameFacts names;
   OperatorCosts costs;
@@ -78,7 +78,7 @@ TEST(CaptureJoin, ATraceThatHoldsItsCaptureNeedsNoOther) {
     AddReplay(b, 100, 1);
     AddReplay(b, 200, 2);
     const auto store = b.Build();
-    const CaptureJoin join = JoinCaptures(*store, TestKnowledge());
+    const CaptureJoin join = JoinCaptures(*store, TestReferenceData());
     EXPECT_EQ(join.launches, 2);
     EXPECT_EQ(join.joined_launches, 2);
     EXPECT_EQ(join.tasks, 4);
@@ -96,7 +96,7 @@ TEST(CaptureJoin, ATraceWithoutGraphsIsLeftAsItIs) {
   const auto store = b.Build(), capture = of_capture.Build();
   const std::size_t events = store->host_events.rows();
   const CaptureTrace traces[] = {{capture.get(), std::nullopt}};
-  EXPECT_EQ(JoinCaptures(*store, TestKnowledge(), traces).launches, 0);
+  EXPECT_EQ(JoinCaptures(*store, TestReferenceData(), traces).launches, 0);
   EXPECT_EQ(store->host_events.rows(), events);
   EXPECT_FALSE(store->replay_thread().valid());
 }
@@ -108,7 +108,7 @@ TEST(CaptureJoin, EachReplayCallsTheOperatorsOnceAndTakesNoTimeOfTheHost) {
   AddCapture(of_capture, 0, true);
   const auto store = b.Build(), capture = of_capture.Build();
   const CaptureTrace traces[] = {{capture.get(), std::nullopt}};
-  JoinCaptures(*store, TestKnowledge(), traces);
+  JoinCaptures(*store, TestReferenceData(), traces);
   Analyses of(*store);
   const std::vector<CostedCall> work =
       CollectCostedWork(*store, of.names, of.attribution, of.costs, nullptr);
@@ -131,9 +131,9 @@ TEST(CaptureJoin, StepsAndVerdictAreTheSameWithACaptureAsWithout) {
   AddCapture(of_capture, 0, true);
   const auto plain = b.Build(), joined = b.Build(), capture = of_capture.Build();
   const CaptureTrace traces[] = {{capture.get(), std::nullopt}};
-  EXPECT_EQ(JoinCaptures(*joined, TestKnowledge(), traces).joined_launches, 4);
-  const Result<TraceReport> a = Analyze(*plain, TestKnowledge(), {}),
-                            c = Analyze(*joined, TestKnowledge(), {});
+  EXPECT_EQ(JoinCaptures(*joined, TestReferenceData(), traces).joined_launches, 4);
+  const Result<TraceReport> a = Analyze(*plain, TestReferenceData(), {}),
+                            c = Analyze(*joined, TestReferenceData(), {});
   ASSERT_TRUE(a.ok() && c.ok());
   EXPECT_EQ(a.value().steps.list.size(), c.value().steps.list.size());
   EXPECT_EQ(a.value().steps.p50, c.value().steps.p50);
@@ -148,7 +148,7 @@ TEST(CaptureJoin, EqualLayersAreReplayedInTheOrderOfTheirCaptures) {
   AddCapture(b, 30, true, kShapes, "nn.Module: Linear_1");
   for (int i = 0; i < 4; ++i) AddReplay(b, 100 * (i + 1), i + 1);
   const auto store = b.Build();
-  JoinCaptures(*store, TestKnowledge());
+  JoinCaptures(*store, TestReferenceData());
   const Strings ran = RanBy(*store);
   ASSERT_EQ(ran.size(), 8u);
   EXPECT_EQ(ran[0], "aten::mm, nn.Module: Linear_0");
@@ -166,7 +166,7 @@ TEST(CaptureJoin, OtherKernelsAreNoReplayOfTheCapture) {
     AddCapture(of_capture, 0, names);
     const auto store = b.Build(), capture = of_capture.Build();
     const CaptureTrace traces[] = {{capture.get(), std::nullopt}};
-    EXPECT_EQ(JoinCaptures(*store, TestKnowledge(), traces).joined_launches, 0);
+    EXPECT_EQ(JoinCaptures(*store, TestReferenceData(), traces).joined_launches, 0);
     EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedCapture), 1);
     EXPECT_EQ(RanBy(*store), (Strings{"none, none", "none, none", "none, none"}));
   }
@@ -179,7 +179,7 @@ TEST(CaptureJoin, ByOrderAloneAProductMustBeAProduct) {
   b.Kernel(kAdd, kStream, 112, 30, 1);
   b.Kernel(kGemm, kStream, 142, 10, 1);
   const auto store = b.Build();
-  EXPECT_EQ(JoinCaptures(*store, TestKnowledge()).joined_launches, 0);
+  EXPECT_EQ(JoinCaptures(*store, TestReferenceData()).joined_launches, 0);
 }
 
 TEST(CaptureJoin, AProductMayLaunchOthersAroundIt) {
@@ -195,7 +195,7 @@ TEST(CaptureJoin, AProductMayLaunchOthersAroundIt) {
     b.Call("cudaGraphLaunch", kMain, 100, 10, 1);
     std::int64_t at = 112;
     for (const char* kernel : kernels) b.Kernel(kernel, kStream, at += 10, 9, 1);
-    return JoinCaptures(*b.Build(), TestKnowledge()).joined_tasks;
+    return JoinCaptures(*b.Build(), TestReferenceData()).joined_tasks;
   };
   EXPECT_EQ(joined({kAdd, kGemm, kAdd, kAdd, kGemm, kAdd}), 6);
   EXPECT_EQ(joined({kAdd, kAdd, kAdd, kAdd, kAdd, kAdd}), 0);
@@ -212,7 +212,7 @@ TEST(CaptureJoin, WhereCapturesOfOtherShapesFitShapesAreUnknown) {
                          std::optional<std::int64_t> larger_size) {
     const auto store = b.Build();
     const CaptureTrace traces[] = {{of_small.get(), size}, {of_large.get(), larger_size}};
-    EXPECT_EQ(JoinCaptures(*store, TestKnowledge(), traces).joined_tasks, 2);
+    EXPECT_EQ(JoinCaptures(*store, TestReferenceData(), traces).joined_tasks, 2);
     EXPECT_EQ(RanBy(*store)[0], "aten::mm, nn.Module: Linear_0");
     Analyses of(*store);
     double sum = 0;
@@ -234,7 +234,7 @@ TEST(CaptureJoin, TheLaunchTellsWhatTheCaptureDoesNot) {
   AddCapture(of_capture, 0, true);
   const auto store = b.Build(), capture = of_capture.Build();
   const CaptureTrace traces[] = {{capture.get(), std::nullopt}};
-  JoinCaptures(*store, TestKnowledge(), traces);
+  JoinCaptures(*store, TestReferenceData(), traces);
   Analyses of(*store);
   EXPECT_EQ(of.attribution.Of(GpuTaskId(0u)).phase, Phase::kOptimizer);
 }
@@ -248,7 +248,7 @@ TEST(CaptureJoin, NodesOfAGraphAreInTheirOwnOrderNotInThatOfTheirStarts) {
   const auto store = b.Build();
   store->gpu_tasks.graph_node.Mutable(0) = 2;
   store->gpu_tasks.graph_node.Mutable(1) = 1;
-  JoinCaptures(*store, TestKnowledge());
+  JoinCaptures(*store, TestReferenceData());
   EXPECT_EQ(RanBy(*store)[1], "aten::mm, nn.Module: Linear_0");
 }
 
@@ -258,7 +258,7 @@ TEST(CaptureJoin, CapturesAtOneTimeTellNothing) {
   b.Call("cudaStreamBeginCapture", kOtherThread, 5, 1);
   b.Call("cudaStreamEndCapture", kOtherThread, 50, 1);
   AddReplay(b, 100, 1);
-  EXPECT_EQ(JoinCaptures(*b.Build(), TestKnowledge()).joined_launches, 0);
+  EXPECT_EQ(JoinCaptures(*b.Build(), TestReferenceData()).joined_launches, 0);
 }
 
 TEST(CaptureJoin, TimeGrowsWithTheNumberOfCapturesAndReplays) {
@@ -276,7 +276,8 @@ TEST(CaptureJoin, TimeGrowsWithTheNumberOfCapturesAndReplays) {
       b.Kernel(own, kStream, 100'000'000 + i * 100 + 70, 5, 600'000'000 + i);
     }
     std::shared_ptr<TraceStore> store = b.Build();
-    return [store, n] { EXPECT_EQ(JoinCaptures(*store, TestKnowledge()).joined_launches, 2 * n); };
+    return
+        [store, n] { EXPECT_EQ(JoinCaptures(*store, TestReferenceData()).joined_launches, 2 * n); };
   });
 }
 
@@ -288,7 +289,7 @@ TEST(CaptureJoin, ACaptureWithoutAnEndIsNone) {
   b.Call("cudaGraphLaunch", kMain, 100, 10, 1);
   b.Kernel(kGemm, kStream, 112, 30, 1);
   const auto store = b.Build();
-  EXPECT_EQ(JoinCaptures(*store, TestKnowledge()).joined_launches, 0);
+  EXPECT_EQ(JoinCaptures(*store, TestReferenceData()).joined_launches, 0);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct TenSteps {
       b.Launch("aten::add", kMain, at + 500, kAdd, kStream, at + 600, 5);
     }
     store = b.Build();
-    names = std::make_unique<NameFacts>(*store, TestKnowledge());
-    trace = AnalyzeTrace(*store, TestKnowledge(), *names, {}).value();
+    names = std::make_unique<NameFacts>(*store, TestReferenceData());
+    trace = AnalyzeTrace(*store, TestReferenceData(), *names, {}).value();
   }
   RowCalls Of(CallTable table, std::string_view name, const TableScope& scope = {}) {
     return CallsOf(*store, *names, trace, scope, table, name, 3);
@@ -78,8 +78,8 @@ TEST(RowCalls, WithoutGpuWorkTheHostCounts) {
     b.Op("aten::view", kMain, 1000 * step + 10, 5 + step);
   }
   const std::unique_ptr<TraceStore> store = b.Build();
-  NameFacts names(*store, TestKnowledge());
-  const AnalyzedTrace trace = AnalyzeTrace(*store, TestKnowledge(), names, {}).value();
+  NameFacts names(*store, TestReferenceData());
+  const AnalyzedTrace trace = AnalyzeTrace(*store, TestReferenceData(), names, {}).value();
   const RowCalls view = CallsOf(*store, names, trace, {}, CallTable::kOperators, "aten::view");
   EXPECT_FALSE(view.of_gpu);
   EXPECT_EQ(view.count, 3);

@@ -8,27 +8,27 @@
 
 #include "analysis/analyze.h"
 #include "analysis/names/attribution.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/interval_set.h"
 #include "store/store_builder.h"
 
 namespace headroom {
 
 /// What the program knows, loaded once.
-inline const Knowledge& TestKnowledge() {
-  static const std::unique_ptr<Knowledge> knowledge = [] {
-    Result<std::unique_ptr<Knowledge>> loaded = Knowledge::LoadBuiltIn();
+inline const ReferenceData& TestReferenceData() {
+  static const std::unique_ptr<ReferenceData> reference = [] {
+    Result<std::unique_ptr<ReferenceData>> loaded = ReferenceData::LoadBuiltIn();
     EXPECT_TRUE(loaded.ok()) << loaded.status().message();
     return std::move(loaded).value();
   }();
-  return *knowledge;
+  return *reference;
 }
 
 /// A store and what the single analyses take besides it.
 struct TestTrace {
   explicit TestTrace(const StoreBuilder& builder)
       : store(builder.Build()),
-        names(*store, TestKnowledge()),
+        names(*store, TestReferenceData()),
         costs(*store),
         attribution(*store, names, costs) {}
 
@@ -41,7 +41,7 @@ struct TestTrace {
 /// The whole report. The options must fit the trace.
 inline TraceReport AnalyzeTrace(const StoreBuilder& builder, const AnalysisOptions& options = {}) {
   const std::unique_ptr<TraceStore> store = builder.Build();
-  Result<TraceReport> report = Analyze(*store, TestKnowledge(), options);
+  Result<TraceReport> report = Analyze(*store, TestReferenceData(), options);
   EXPECT_TRUE(report.ok()) << report.status().message();
   return report.ok() ? std::move(report).value() : TraceReport();
 }

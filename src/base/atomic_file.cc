@@ -39,7 +39,7 @@ int CreateBeside(const std::string& path, std::string& name, UnfinishedFile& unf
 }  // namespace
 
 Status CannotWrite(const std::string& path, int error) {
-  return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+  return Status::Environment(fmt::format("cannot write {}: {}", path, std::strerror(error)));
 }
 
 int WriteAll(int descriptor, std::string_view content) {
@@ -60,7 +60,7 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   struct stat info {};
   const bool exists = stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
-    return Status::Internal(fmt::format("cannot write {}: it is a directory", path));
+    return Status::Environment(fmt::format("cannot write {}: it is a directory", path));
   if (exists && !S_ISREG(info.st_mode)) return file;
   if (exists) {
     // The rename must replace the file, not a link to it.

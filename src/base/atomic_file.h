@@ -12,12 +12,12 @@ namespace headroom {
 /// Writes all of `content` to a descriptor. Returns 0 or the errno of the failure (EPIPE included).
 int WriteAll(int descriptor, std::string_view content);
 
-/// kInternal, with the path and what `error`, an errno, means.
+/// kEnvironment, with the path and what `error`, an errno, means.
 Status CannotWrite(const std::string& path, int error);
 
 /// A file in the making beside its final place (`NAME.PID-N.tmp`); removed unless committed, by
-/// signals, too (unfinished_files.h), but for SIGKILL. Failures are kInternal and name the file and
-/// the cause.
+/// signals, too (unfinished_files.h), but for SIGKILL. Failures are kEnvironment and name the file
+/// and the cause.
 class AtomicFile {
  public:
   /// Creates the temporary file and writes `content`. What is not a regular file (a pipe,

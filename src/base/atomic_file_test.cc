@@ -91,10 +91,10 @@ TEST_F(AtomicFileTest, KeepsPermissionsAndLinks) {
 
 TEST_F(AtomicFileTest, SaysWhatCannotBeWritten) {
   const Status folder = AtomicFile::Write(folder_, "x").status();
-  EXPECT_EQ(folder.code(), StatusCode::kInternal);
+  EXPECT_EQ(folder.code(), StatusCode::kEnvironment);
   EXPECT_NE(folder.message().find("directory"), std::string::npos) << folder.message();
   const Status missing = AtomicFile::Write(folder_ / "no" / "such", "x").status();
-  EXPECT_EQ(missing.code(), StatusCode::kInternal);
+  EXPECT_EQ(missing.code(), StatusCode::kEnvironment);
   EXPECT_NE(missing.message().find("No such file"), std::string::npos) << missing.message();
 }
 

@@ -34,7 +34,7 @@ Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
       const int descriptor =
           open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
       if (descriptor < 0 && errno == ENXIO && S_ISFIFO(info.st_mode)) {
-        return Status::Internal(
+        return Status::Environment(
             fmt::format("cannot write {}: it is a pipe, and nobody reads it; name a file", path));
       }
       if (descriptor < 0) return CannotWrite(path, errno);

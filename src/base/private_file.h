@@ -14,7 +14,7 @@ class PrivateFile {
   /// Creates `path` with mode 0600. Never follows a symbolic link in its last part. Fails (kUsage)
   /// where something is there already, unless `replace`; then a file or a link there is removed
   /// first, but for an empty one with that mode and owner, which is taken. What is no file (a pipe,
-  /// /dev/null) is opened itself. Other failures are kInternal.
+  /// /dev/null) is opened itself. Other failures are kEnvironment.
   static Result<PrivateFile> Create(const std::string& path, bool replace);
 
   PrivateFile(PrivateFile&& other) noexcept;
@@ -22,7 +22,7 @@ class PrivateFile {
   ~PrivateFile();
 
   int descriptor() const { return descriptor_; }
-  /// Appends; what returned is with the kernel. Failures are kInternal and name the file.
+  /// Appends; what returned is with the kernel. Failures are kEnvironment and name the file.
   Status Append(std::string_view content);
 
  private:

@@ -94,9 +94,9 @@ TEST_F(PrivateFileTest, APipeThatNobodyReadsIsNotWaitedFor) {
 }
 
 TEST_F(PrivateFileTest, SaysWhatCannotBeWritten) {
-  EXPECT_EQ(PrivateFile::Create(folder_, true).status().code(), StatusCode::kInternal);
+  EXPECT_EQ(PrivateFile::Create(folder_, true).status().code(), StatusCode::kEnvironment);
   EXPECT_EQ(PrivateFile::Create(folder_ / "no" / "such", true).status().code(),
-            StatusCode::kInternal);
+            StatusCode::kEnvironment);
   if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "no /dev/full on this machine";
   Result<PrivateFile> full = PrivateFile::Create("/dev/full", false);
   ASSERT_TRUE(full.ok()) << "devices are written to, not replaced";

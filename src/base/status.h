@@ -16,12 +16,12 @@ namespace headroom {
 /// The kind of a failure; each maps to one exit code of the command line.
 enum class StatusCode {
   kOk,
-  kGateFailed,  ///< A check that the user asked for failed; the result is there (exit code 1).
-  kUsage,       ///< The request cannot be met as asked (exit code 2).
-  kBadInput,    ///< An input cannot be read or is not a trace (exit code 3).
-  kNoAnswer,    ///< A trace that does not hold what an answer takes; where nothing else was asked
-                ///< for, exit code 3.
-  kInternal,    ///< The environment failed us: out of disk, cannot write (exit code 4).
+  kGateFailed,   ///< A check that the user asked for failed; the result is there (exit code 1).
+  kUsage,        ///< The request cannot be met as asked (exit code 2).
+  kBadInput,     ///< An input cannot be read or is not a trace (exit code 3).
+  kNoAnswer,     ///< A trace that does not hold what an answer takes; where nothing else was asked
+                 ///< for, exit code 3.
+  kEnvironment,  ///< The environment failed us: out of disk, cannot write (exit code 4).
 };
 
 /// Success, or a failure with a message that names the thing and the remedy.
@@ -43,8 +43,8 @@ class [[nodiscard]] Status {
   static Status NoAnswer(std::string message) {
     return {StatusCode::kNoAnswer, std::move(message)};
   }
-  static Status Internal(std::string message) {
-    return {StatusCode::kInternal, std::move(message)};
+  static Status Environment(std::string message) {
+    return {StatusCode::kEnvironment, std::move(message)};
   }
 
   bool ok() const { return code_ == StatusCode::kOk; }

@@ -12,9 +12,9 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kMostFiles = 4096;
+constexpr std::size_t kMaxFiles = 4096;
 // Whoever takes a name out of its slot owns it: the file's object, or the signal.
-std::array<std::atomic<char*>, kMostFiles> unfinished;
+std::array<std::atomic<char*>, kMaxFiles> unfinished;
 static_assert(std::atomic<char*>::is_always_lock_free, "a signal takes no lock");
 
 extern "C" void RemoveAndEnd(int signal) {

@@ -122,7 +122,7 @@ inline constexpr char kHandlingTime[] = "cupti_handling_cpu_ns";  ///< Value: on
 }  // namespace message
 
 /// The longest event.
-inline constexpr std::size_t kMostRecords = 6;
+inline constexpr std::size_t kMaxRecords = 6;
 
 template <typename Payload>
 inline constexpr std::uint32_t kRecords = sizeof(Payload) / sizeof(headroom_record);
@@ -133,7 +133,7 @@ static_assert(sizeof(CallPayload) == 16 && sizeof(OverheadPayload) == 16);
 static_assert(sizeof(SyncPayload) == 32 && sizeof(MarkerPayload) == 16);
 static_assert(sizeof(NamingPayload) == 16 && sizeof(ExternalIdPayload) == 16);
 static_assert(sizeof(MessagePayload) == 16);
-static_assert(1 + kRecords<GpuTaskPayload> + kRecords<KernelPayload> == kMostRecords);
+static_assert(1 + kRecords<GpuTaskPayload> + kRecords<KernelPayload> == kMaxRecords);
 
 /// What the recorder tells a producer: in the ring's header, behind headroom_ring.
 struct Control {

@@ -62,7 +62,7 @@ std::string DemangleFront(std::string_view mangled) {
 /// No event is that long; a record that says so is damage.
 constexpr std::size_t kLongest = 256;
 /// Begins without an end, and ends without a begin, that are kept.
-constexpr std::size_t kMostHalfRanges = 1 << 20;
+constexpr std::size_t kMaxHalfRanges = 1 << 20;
 
 }  // namespace
 
@@ -208,7 +208,7 @@ void Decoder::DecodeGpuTask(std::span<const headroom_record> event, Sink& sink) 
   switch (payload.work) {
     case Work::kKernel:
       task.name = KernelName(head.name);
-      if (event.size() >= kMostRecords)
+      if (event.size() >= kMaxRecords)
         task.kernel = PayloadAt<KernelPayload>(event, 1 + kRecords<GpuTaskPayload>);
       break;
     case Work::kMemcpy:
@@ -246,7 +246,7 @@ void Decoder::DecodeMarker(const headroom_record& head, const MarkerPayload& pay
   }
   const auto other = half_ranges_.find(payload.id);
   if (other == half_ranges_.end() || other->second.ended == half.ended) {
-    if (half_ranges_.size() < kMostHalfRanges) half_ranges_[payload.id] = half;
+    if (half_ranges_.size() < kMaxHalfRanges) half_ranges_[payload.id] = half;
     return;
   }
   const HalfRange& begin = half.ended ? other->second : half;

@@ -50,11 +50,11 @@ std::string_view SeverityText(activity::Severity severity) {
 }  // namespace
 
 void ActivityTracks::OnGpuTask(const activity::GpuTask& task) {
-  constexpr std::size_t kMostHeld = std::size_t{1} << 14;
+  constexpr std::size_t kMaxHeld = std::size_t{1} << 14;
   const std::optional<bool> wanted = launches_.SawTask(task.start, task.end, task.correlation);
   if (wanted.value_or(false)) {
     WriteTask(task);
-  } else if (!wanted && held_.size() < kMostHeld) {
+  } else if (!wanted && held_.size() < kMaxHeld) {
     held_.emplace(task.correlation, HeldTask{task, std::string(task.name)});
   }
 }
@@ -139,8 +139,8 @@ void ActivityTracks::OnRange(const activity::Range& range) {
 }
 
 void ActivityTracks::OnMessage(const activity::Message& message) {
-  constexpr std::size_t kMostWarnings = 20;
-  if (message.severity == activity::Severity::kWarning && warnings_.size() < kMostWarnings) {
+  constexpr std::size_t kMaxWarnings = 20;
+  if (message.severity == activity::Severity::kWarning && warnings_.size() < kMaxWarnings) {
     warnings_.push_back(message.text.empty() ? fmt::format("{} ({})", message.what, message.value)
                                              : std::string(message.text));
   }
@@ -156,11 +156,11 @@ void ActivityTracks::OnMessage(const activity::Message& message) {
 
 bool ActivityTracks::Settling() const {
   // The last calls come with CUPTI's records, of which the program's side asks every 200 ms.
-  constexpr DurationNs kCallsAreTold(500'000'000), kMost(10'000'000'000);
+  constexpr DurationNs kCallsAreTold(500'000'000), kMax(10'000'000'000);
   const std::optional<std::uint64_t> end = gate_->end();
   if (!end) return false;
   const DurationNs since = MonotonicNow() - clock_->TimeOf(*end);
-  return since < kCallsAreTold || (launches_.awaited() > 0 && since < kMost);
+  return since < kCallsAreTold || (launches_.awaited() > 0 && since < kMax);
 }
 
 std::int64_t ActivityTracks::Flush() {

@@ -3,7 +3,7 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kMostLaunches = std::size_t{1} << 16;
+constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
 
 /// Whether a call of the CUDA runtime or driver gives the GPU work that is recorded.
 bool GivesWork(std::string_view name) {
@@ -17,7 +17,7 @@ LaunchGate::Launch& LaunchGate::Of(std::uint32_t correlation) {
   const auto [launch, is_new] = launches_.try_emplace(correlation);
   if (!is_new) return launch->second;
   order_.push_back(correlation);
-  if (order_.size() > kMostLaunches) {
+  if (order_.size() > kMaxLaunches) {
     const auto oldest = launches_.find(order_.front());
     awaited_ -= oldest->second.awaited ? 1 : 0;
     launches_.erase(oldest);

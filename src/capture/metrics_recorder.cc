@@ -116,11 +116,11 @@ bool MetricsRecorder::Sampling::Stop() {
 
 void MetricsRecorder::Sampling::LookForTorch(const SystemSampler& sampler) {
   if (untimed_torch_ != 0 || MonotonicNow() < next_look_) return;
-  constexpr std::size_t kMostLookedAt = 16;
+  constexpr std::size_t kMaxLookedAt = 16;
   std::set<std::int64_t> untimed;
   std::size_t looked_at = 0;
   for (const std::int64_t pid : sampler.tree()) {
-    if (++looked_at > kMostLookedAt) break;
+    if (++looked_at > kMaxLookedAt) break;
     if (RunsTorchUntimed(pid)) untimed.insert(pid);
   }
   for (const std::int64_t pid : untimed) {

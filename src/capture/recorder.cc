@@ -101,8 +101,8 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
   main.file.Append(main.encoder.Take());
   main.file.Flush();
   if (!main.file.trouble().empty()) {
-    return Status::Internal(fmt::format("cannot write {}: {}; -o names a file elsewhere",
-                                        main.file.path(), main.file.trouble()));
+    return Status::Environment(fmt::format("cannot write {}: {}; -o names a file elsewhere",
+                                           main.file.path(), main.file.trouble()));
   }
   if (Status status = recorder->Listen(); !status.ok()) return status;
   recorder->next_snapshot_ = MonotonicNow() + kSnapshotEvery;
@@ -126,7 +126,7 @@ Status Recorder::Listen() {
     folder_ = "/tmp/headroom-XXXXXX";
     if (mkdtemp(folder_.data()) == nullptr) {
       folder_.clear();
-      return Status::Internal(
+      return Status::Environment(
           fmt::format("cannot make a folder in /tmp for a socket: {}", std::strerror(errno)));
     }
   }
@@ -134,7 +134,7 @@ Status Recorder::Listen() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket_path_.size() >= sizeof address.sun_path) {
-    return Status::Internal(fmt::format(
+    return Status::Environment(fmt::format(
         "{} is too long for a socket; set XDG_RUNTIME_DIR to a shorter folder", socket_path_));
   }
   std::memcpy(address.sun_path, socket_path_.c_str(), socket_path_.size() + 1);
@@ -142,7 +142,7 @@ Status Recorder::Listen() {
   if (listener_ < 0 ||
       bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       listen(listener_, 128) != 0) {
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("cannot listen on {}: {}", socket_path_, std::strerror(errno)));
   }
   return Status::Ok();

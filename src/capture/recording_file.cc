@@ -15,7 +15,7 @@ Result<RecordingFile> RecordingFile::Create(const std::string& path, bool replac
   Result<PrivateFile> file = PrivateFile::Create(path, replace);
   if (!file.ok()) return file.status();
   if (lseek(file.value().descriptor(), 0, SEEK_CUR) < 0 && errno == ESPIPE) {
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("cannot write {}: what is torn at its end could not be taken back from a pipe; "
                     "name a file",
                     path));

@@ -79,7 +79,7 @@ TEST_F(RecordingFileTest, ReplacingLeavesOtherNamesOfTheFileAlone) {
 TEST_F(RecordingFileTest, NoFolder) {
   const auto file = RecordingFile::Create(Path("no/such/a"), false, kWide);
   ASSERT_FALSE(file.ok());
-  EXPECT_EQ(file.status().code(), StatusCode::kInternal);
+  EXPECT_EQ(file.status().code(), StatusCode::kEnvironment);
 }
 
 TEST_F(RecordingFileTest, WritesInOrder) {

@@ -20,7 +20,7 @@ constexpr std::string_view kSetting = "setting.";
 constexpr std::string_view kVersion = "headroom.version ";
 
 /// A collector keeps 256.
-constexpr std::size_t kMostOpen = 512;
+constexpr std::size_t kMaxOpen = 512;
 
 /// Records that belong to the one that says `kind`, beside itself.
 std::uint64_t PayloadOf(std::uint32_t kind) {
@@ -213,7 +213,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
                         .step = kind == HEADROOM_KIND_STEP,
                         .number = static_cast<std::int64_t>(value),
                         .written = wanted};
-        if (ring.open.size() >= kMostOpen) break;  // No collector of ours opens as many.
+        if (ring.open.size() >= kMaxOpen) break;  // No collector of ours opens as many.
         ring.open.push_back(open);
         if (wanted) BeginSlice(ring, open, time, category);
         break;

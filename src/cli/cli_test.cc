@@ -208,13 +208,14 @@ TEST_F(FolderTest, IsMadeAndFilled) {
 TEST_F(FolderTest, HoldsAllFilesOrNone) {
   fs::create_directories(folder_ / "out" / "b.csv");
   const Status status = WriteFolder(folder_ / "out", {{"a.csv", "1"}, {"b.csv", "2"}});
-  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_EQ(status.code(), StatusCode::kEnvironment);
   EXPECT_FALSE(fs::exists(folder_ / "out" / "a.csv"));
   EXPECT_EQ(Entries(folder_ / "out"), 1u);
 
   std::ofstream(folder_ / "file") << "x";
-  EXPECT_EQ(WriteFolder(folder_ / "file", {{"a.csv", "1"}}).code(), StatusCode::kInternal);
-  EXPECT_EQ(WriteFolder(folder_ / "no" / "such", {{"a.csv", "1"}}).code(), StatusCode::kInternal);
+  EXPECT_EQ(WriteFolder(folder_ / "file", {{"a.csv", "1"}}).code(), StatusCode::kEnvironment);
+  EXPECT_EQ(WriteFolder(folder_ / "no" / "such", {{"a.csv", "1"}}).code(),
+            StatusCode::kEnvironment);
 }
 
 TEST(Environment, LocaleDecidesTheCharset) {

@@ -36,7 +36,7 @@
 #include "cli/flags/completion_command.h"
 #include "cli/flags/help.h"
 #include "cli/flags/man_command.h"
-#include "cli/inputs/join_team.h"
+#include "cli/inputs/join_processes.h"
 #include "cli/terminal/output.h"
 
 namespace headroom::cli {
@@ -45,7 +45,7 @@ namespace {
 constexpr int kGateExit = 1;
 constexpr int kUsageExit = 2;
 constexpr int kBadInputExit = 3;
-constexpr int kInternalExit = 4;
+constexpr int kEnvironmentExit = 4;
 
 int ExitCode(StatusCode code) {
   switch (code) {
@@ -58,10 +58,10 @@ int ExitCode(StatusCode code) {
     case StatusCode::kBadInput:
     case StatusCode::kNoAnswer:
       return kBadInputExit;
-    case StatusCode::kInternal:
-      return kInternalExit;
+    case StatusCode::kEnvironment:
+      return kEnvironmentExit;
   }
-  return kInternalExit;
+  return kEnvironmentExit;
 }
 
 int Finish(const Status& status) {
@@ -197,5 +197,5 @@ int main(int argc, char** argv) {
         fmt::format("headroom: internal error: {}\n",
                     headroom::Printable(error.what(), headroom::cli::CharsetOfEnvironment())));
   }
-  return headroom::cli::kInternalExit;
+  return headroom::cli::kEnvironmentExit;
 }

@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 constexpr double kNormalFactor = 1.959964;
-constexpr double kFewestFreedom = 3;  ///< Of runs that tell their spread by themselves.
+constexpr double kMinFreedom = 3;  ///< Of runs that tell their spread by themselves.
 
 double MeanOf(std::span<const double> series) {
   return std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
@@ -37,10 +37,10 @@ double MeanOfRuns(std::span<const Estimate> runs) {
 }  // namespace
 
 double IndependentValues(std::span<const double> series) {
-  constexpr std::size_t kFewest = 8;
-  constexpr double kMostCorrelation = 0.98;
+  constexpr std::size_t kMin = 8;
+  constexpr double kMaxCorrelation = 0.98;
   const auto n = static_cast<double>(series.size());
-  if (series.size() < kFewest) return n;
+  if (series.size() < kMin) return n;
   const double mean = MeanOf(series);
   double all = 0, lagged = 0;
   for (std::size_t i = 0; i < series.size(); ++i) {
@@ -49,7 +49,7 @@ double IndependentValues(std::span<const double> series) {
   }
   if (all <= 0) return n;
   const double r = lagged / all;
-  const double unbiased = std::clamp(r + (1 + 4 * r) / n, 0.0, kMostCorrelation);
+  const double unbiased = std::clamp(r + (1 + 4 * r) / n, 0.0, kMaxCorrelation);
   return std::max(2.0, n * (1 - unbiased) / (1 + unbiased));
 }
 
@@ -74,8 +74,8 @@ Estimate EstimateMedian(std::span<const double> series) {
   const double independent = IndependentValues(series);
   estimate.freedom = std::max(1.0, independent - 1);
   // Few values have no order statistics that far out.
-  constexpr std::size_t kFewestForOrder = 12;
-  if (count < kFewestForOrder) {
+  constexpr std::size_t kMinForOrder = 12;
+  if (count < kMinForOrder) {
     const double of_mean = DeviationOf(series, MeanOf(series)) / std::sqrt(independent);
     estimate.error = std::sqrt(std::numbers::pi / 2) * of_mean;
     return estimate;
@@ -134,10 +134,10 @@ Difference ChangeOf(std::span<const Estimate> a, std::span<const Estimate> b, do
         (SumOfSquaresAround(a, change.a) + SumOfSquaresAround(b, change.b)) / freedom;
     const double scale = change.a * change.a / static_cast<double>(a.size()) +
                          change.b * change.b / static_cast<double>(b.size());
-    reach = StudentFactor(std::max(freedom, kFewestFreedom)) * std::sqrt(pooled * scale);
+    reach = StudentFactor(std::max(freedom, kMinFreedom)) * std::sqrt(pooled * scale);
     // Three or four runs hardly tell their own spread: they agree by chance, or Student's factor is
     // so large that one run each would have told more.
-    if (freedom < kFewestFreedom)
+    if (freedom < kMinFreedom)
       reach = std::max(reach, kNormalFactor * run_to_run * std::sqrt(scale));
     // Runs that agree by chance tell no more than their steps do.
     reach = std::max(reach, reach_within(within));

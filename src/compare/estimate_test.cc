@@ -53,7 +53,7 @@ Alarms Simulate(const Steps& a, const Steps& b, unsigned seed) {
 
 TEST(EstimateTest, EqualNoiseAlarmsAsRarelyAsClaimed) {
   // 2.5 % on either side; a simulation of 2000 rounds is off by 1 % at most.
-  constexpr double kMost = 0.025 + 0.01;
+  constexpr double kMax = 0.025 + 0.01;
   const Steps cases[] = {
       {.count = 3},
       {.count = 5},
@@ -68,8 +68,8 @@ TEST(EstimateTest, EqualNoiseAlarmsAsRarelyAsClaimed) {
   unsigned seed = 1;
   for (const Steps& steps : cases) {
     const Alarms alarms = Simulate(steps, steps, seed++);
-    EXPECT_LE(alarms.above, kMost) << steps.count << " steps, correlation " << steps.correlation;
-    EXPECT_LE(alarms.below, kMost) << steps.count << " steps, correlation " << steps.correlation;
+    EXPECT_LE(alarms.above, kMax) << steps.count << " steps, correlation " << steps.correlation;
+    EXPECT_LE(alarms.below, kMax) << steps.count << " steps, correlation " << steps.correlation;
   }
 }
 

@@ -203,8 +203,8 @@ std::string Advice(const JobDiff& diff, const RuleResult& result) {
     return text + "; repeated runs of both (--also-a, --also-b) tell more than longer ones";
   }
   const auto runs = static_cast<double>(diff.a.runs.size() + diff.b.runs.size());
-  constexpr double kMostRuns = 100;
-  if (room > 0 && runs * std::pow(reach / room, 2) <= kMostRuns) {
+  constexpr double kMaxRuns = 100;
+  if (room > 0 && runs * std::pow(reach / room, 2) <= kMaxRuns) {
     text += fmt::format("; about {:.0f} runs in all would tell",
                         std::ceil(runs * std::pow(reach / room, 2)));
   }

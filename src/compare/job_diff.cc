@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kLeastChange = 0.005;  ///< Of the step: less is not worth a headline.
+constexpr double kMinChange = 0.005;  ///< Of the step: less is not worth a headline.
 
 bool PacedByGpu(const JobProfile& profile) {
   return profile.verdict == "gpu-compute" || profile.verdict == "gpu-memory" ||
@@ -113,8 +113,8 @@ std::vector<RankChange> CompareRanks(const JobProfile& a, const JobProfile& b) {
 
 /// The compute part by operator; what is not listed is one row.
 std::vector<AccountRow> ComputeByOperator(const JobProfile& a, const JobProfile& b) {
-  constexpr std::size_t kMost = 6;
-  constexpr double kLeast = 0.002;  // Of the step.
+  constexpr std::size_t kMax = 6;
+  constexpr double kMin = 0.002;  // Of the step.
   struct InBoth {
     AccountRow row = {};
     bool in_a = false, in_b = false;
@@ -138,12 +138,12 @@ std::vector<AccountRow> ComputeByOperator(const JobProfile& a, const JobProfile&
     AccountRow& row = both.row;
     row.name = name;
     row.of_operator = true;
-    if (std::abs(row.change_ms()) >= kLeast * a.median_ms) rows.push_back(row);
+    if (std::abs(row.change_ms()) >= kMin * a.median_ms) rows.push_back(row);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const AccountRow& x, const AccountRow& y) {
     return std::abs(x.change_ms()) > std::abs(y.change_ms());
   });
-  if (rows.size() > kMost) rows.resize(kMost);
+  if (rows.size() > kMax) rows.resize(kMax);
   AccountRow rest{.name = "other_operators",
                   .of_operator = false,
                   .a_ms = a.PartMs(StepPart::kCompute),
@@ -193,7 +193,7 @@ std::vector<AccountRow> MakeAccount(const JobProfile& a, const JobProfile& b) {
 
 bool JobDiff::step_changed() const {
   const Difference& best = corrected ? *corrected : step;
-  return !best.is_noise() && std::abs(best.delta) >= kLeastChange * best.a;
+  return !best.is_noise() && std::abs(best.delta) >= kMinChange * best.a;
 }
 
 double RunToRun(const JobProfile& a, const JobProfile& b, std::string_view metric) {

@@ -17,8 +17,8 @@ namespace job_profile_test {
 
 JobProfile ProfileOf(const StoreBuilder& builder) {
   const std::unique_ptr<TraceStore> store = builder.Build();
-  NameFacts names(*store, TestKnowledge());
-  const Result<AnalyzedTrace> trace = AnalyzeTrace(*store, TestKnowledge(), names, {});
+  NameFacts names(*store, TestReferenceData());
+  const Result<AnalyzedTrace> trace = AnalyzeTrace(*store, TestReferenceData(), names, {});
   EXPECT_TRUE(trace.ok()) << trace.status().message();
   Result<JobProfile> profile = MakeProfile(*store, names, trace.value());
   EXPECT_TRUE(profile.ok()) << profile.status().message();
@@ -144,8 +144,8 @@ TEST(JobProfileTest, WithoutStepsThereIsNothingToCompare) {
   StoreBuilder builder;
   builder.Launch("aten::mm", kMain, 10, kGemm, kStream, 50, 100);
   const std::unique_ptr<TraceStore> store = builder.Build();
-  NameFacts names(*store, TestKnowledge());
-  const Result<AnalyzedTrace> trace = AnalyzeTrace(*store, TestKnowledge(), names, {});
+  NameFacts names(*store, TestReferenceData());
+  const Result<AnalyzedTrace> trace = AnalyzeTrace(*store, TestReferenceData(), names, {});
   ASSERT_TRUE(trace.ok());
   const Result<JobProfile> profile = MakeProfile(*store, names, trace.value());
   ASSERT_FALSE(profile.ok());

@@ -167,11 +167,11 @@ class DeviceFile {
   Status CheckClock(const toml::table& figures, const DeviceSpec& spec) const {
     if (!spec.fp32_tflops || !spec.sm_count || !spec.fp32_lanes_per_sm) return Status::Ok();
     constexpr double kTera = 1e12, kGiga = 1e9, kMultiplyAndAdd = 2;
-    constexpr double kLeastGhz = 0.2;
-    constexpr double kMostGhz = 10;  // Twice that of any chip, for lanes that issue twice.
+    constexpr double kMinGhz = 0.2;
+    constexpr double kMaxGhz = 10;  // Twice that of any chip, for lanes that issue twice.
     const double ghz = *spec.fp32_tflops * kTera /
                        (kMultiplyAndAdd * *spec.sm_count * *spec.fp32_lanes_per_sm) / kGiga;
-    if (ghz > kMostGhz || ghz < kLeastGhz) {
+    if (ghz > kMaxGhz || ghz < kMinGhz) {
       return Bad("fp32_tflops",
                  fmt::format("would mean a clock of {:.3g} GHz with that sm_count and "
                              "fp32_lanes_per_sm; correct the one that is wrong",

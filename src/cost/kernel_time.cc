@@ -65,8 +65,8 @@ double Product(const std::vector<std::int64_t>& extents) {
 
 /// Elements of a plane, as far as they fit what is counted with: extents may be damaged.
 std::int64_t PlaneOf(const std::vector<std::int64_t>& extents) {
-  constexpr double kMost = 1e15;
-  return static_cast<std::int64_t>(std::clamp(Product(extents), 0.0, kMost));
+  constexpr double kMax = 1e15;
+  return static_cast<std::int64_t>(std::clamp(Product(extents), 0.0, kMax));
 }
 
 /// Whether a convolution is a product of its activations as they lie.

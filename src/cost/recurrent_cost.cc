@@ -54,8 +54,8 @@ std::optional<OperatorCost> RecurrentCost(const OperatorCall& call, const Operat
   const auto bidirectional = BoolAt(call, positions->bidirectional);
   if (!mode || !hidden || !layers || !projection || !bidirectional) return std::nullopt;
   const std::optional<double> gates = GatesOf(*mode);
-  constexpr std::int64_t kMostLayers = 1'000;
-  if (!gates || *hidden <= 0 || *layers <= 0 || *layers > kMostLayers || *projection < 0)
+  constexpr std::int64_t kMaxLayers = 1'000;
+  if (!gates || *hidden <= 0 || *layers <= 0 || *layers > kMaxLayers || *projection < 0)
     return std::nullopt;
   const double directions = *bidirectional ? 2 : 1;
   const auto units = static_cast<double>(*hidden), projected = static_cast<double>(*projection);

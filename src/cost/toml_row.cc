@@ -53,8 +53,8 @@ double TomlRow::Number(std::string_view key, double least, double most) {
 }
 
 std::int64_t TomlRow::Count(std::string_view key) {
-  constexpr double kMost = 1e6;
-  const double number = Number(key, 1, kMost);
+  constexpr double kMax = 1e6;
+  const double number = Number(key, 1, kMax);
   if (number != std::floor(number)) Fail(key, "must be a whole number");
   return static_cast<std::int64_t>(number);
 }

@@ -44,7 +44,7 @@ TEST(LaunchTest, TheInnermostLauncherHasTheWord) {
   EXPECT_EQ(launch->processes, 4);
 }
 
-TEST(LaunchTest, OneProcessIsNoTeam) {
+TEST(LaunchTest, OneProcessHasNoCommunicator) {
   EXPECT_FALSE(LaunchIn(Of({}), Of({})));
   EXPECT_FALSE(
       LaunchIn(Of({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}), Of({})));

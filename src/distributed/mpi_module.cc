@@ -15,7 +15,7 @@ constexpr int kLeader = 0;
 constexpr int kTag = 0;
 
 /// A message holds at most INT_MAX elements.
-constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxAtOnce = std::uint64_t{1} << 30;
 
 /// MPI waits with the processor at full load, and leaders wait for minutes while others read.
 void Wait(MPI_Request request) {
@@ -28,8 +28,8 @@ void Wait(MPI_Request request) {
 /// A message whose beginning was waited for is on its way: no pauses.
 template <typename Send>
 void InPieces(std::uint64_t size, Send send) {
-  for (std::uint64_t at = 0; at < size; at += kMostAtOnce)
-    send(at, static_cast<int>(std::min(kMostAtOnce, size - at)));
+  for (std::uint64_t at = 0; at < size; at += kMaxAtOnce)
+    send(at, static_cast<int>(std::min(kMaxAtOnce, size - at)));
 }
 
 int Process() {

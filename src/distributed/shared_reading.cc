@@ -135,31 +135,32 @@ Done Work(const Assignment& assignment, const ReadFile& read) {
 
 }  // namespace
 
-SharedReading::SharedReading(Team& team, ReadFile read) : team_(team), read_(std::move(read)) {}
+SharedReading::SharedReading(Communicator& communicator, ReadFile read)
+    : communicator_(communicator), read_(std::move(read)) {}
 
 SharedReading::~SharedReading() {
-  if (team_.leads() && !done_ && std::uncaught_exceptions() == 0) {
-    team_.Gather({});
-    team_.Broadcast({});
+  if (communicator_.leads() && !done_ && std::uncaught_exceptions() == 0) {
+    communicator_.Gather({});
+    communicator_.Broadcast({});
   }
 }
 
 SharedResults SharedReading::Lead(const std::vector<SharedFile>& files, int threads) {
   done_ = true;
   std::vector<Place> places;
-  for (const std::string& place : team_.Gather(Pack(FindPlace())))
+  for (const std::string& place : communicator_.Gather(Pack(FindPlace())))
     places.push_back(Unpack<Place>(place));
   const std::vector<std::vector<std::size_t>> shares =
-      ShareFiles(SizesOf(files), team_.processes());
+      ShareFiles(SizesOf(files), communicator_.processes());
   std::vector<Assignment> assignments(shares.size());
   for (std::size_t p = 0; p < shares.size(); ++p) {
     assignments[p].threads = threads > 0 ? threads : ThreadsAt(places[p], places);
     for (const std::size_t file : shares[p]) assignments[p].files.push_back(files[file]);
   }
-  team_.Broadcast(Pack(assignments));
+  communicator_.Broadcast(Pack(assignments));
   std::vector<Done> all;
   all.push_back(Work(assignments.front(), read_));
-  const std::vector<std::string> others = team_.Gather({});
+  const std::vector<std::string> others = communicator_.Gather({});
   for (std::size_t p = 1; p < shares.size(); ++p) all.push_back(Unpack<Done>(others[p]));
   SharedResults shared;
   shared.files.resize(files.size());
@@ -175,11 +176,12 @@ SharedResults SharedReading::Lead(const std::vector<SharedFile>& files, int thre
 }
 
 void SharedReading::Follow() {
-  team_.Gather(Pack(FindPlace()));
-  const std::string plan = team_.Broadcast({});
+  communicator_.Gather(Pack(FindPlace()));
+  const std::string plan = communicator_.Broadcast({});
   if (plan.empty()) return;
   const auto assignments = Unpack<std::vector<Assignment>>(plan);
-  team_.Gather(Pack(Work(assignments[static_cast<std::size_t>(team_.process())], read_)));
+  communicator_.Gather(
+      Pack(Work(assignments[static_cast<std::size_t>(communicator_.process())], read_)));
 }
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// The files of one report, read by all processes of a team: each takes its share, the leader gets
+// The files of one report, read by several processes: each takes its share, the leader gets
 // what they gave.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "distributed/communicator.h"
 #include "distributed/file_result.h"
-#include "distributed/team.h"
 
 namespace headroom {
 
@@ -41,8 +41,8 @@ struct SharedResults {
 
 class SharedReading {
  public:
-  /// `team` must outlive the object.
-  SharedReading(Team& team, ReadFile read);
+  /// `communicator` must outlive the object.
+  SharedReading(Communicator& communicator, ReadFile read);
   /// A leader that has nothing to read lets the others go.
   ~SharedReading();
   SharedReading(const SharedReading&) = delete;
@@ -55,7 +55,7 @@ class SharedReading {
   void Follow();
 
  private:
-  Team& team_;
+  Communicator& communicator_;
   ReadFile read_;
   bool done_ = false;
 };

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "distributed/test_team.h"
+#include "distributed/test_communicator.h"
 
 namespace headroom {
 namespace shared_reading_test {
@@ -27,9 +27,9 @@ FileResult Read(const std::string& path, int threads) {
 TEST(SharedReadingTest, ResultsComeByFileWhoeverReadIt) {
   const std::vector<SharedFile> files = {
       {"a", true}, {"b", true}, {"!c", true}, {"d", true}, {"e", true}};
-  RunTeam(3, [&](Team& team) {
-    SharedReading reading(team, Read);
-    if (!team.leads()) return reading.Follow();
+  RunProcesses(3, [&](Communicator& communicator) {
+    SharedReading reading(communicator, Read);
+    if (!communicator.leads()) return reading.Follow();
     const SharedResults shared = reading.Lead(files, 2);
     ASSERT_EQ(shared.files.size(), files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -50,9 +50,9 @@ TEST(SharedReadingTest, ResultsComeByFileWhoeverReadIt) {
 
 TEST(SharedReadingTest, AFailureThatEndsAllStopsItsProcess) {
   const std::vector<SharedFile> files = {{"a"}, {"!b"}, {"c"}, {"d"}, {"e"}, {"f"}};
-  RunTeam(2, [&](Team& team) {
-    SharedReading reading(team, Read);
-    if (!team.leads()) return reading.Follow();
+  RunProcesses(2, [&](Communicator& communicator) {
+    SharedReading reading(communicator, Read);
+    if (!communicator.leads()) return reading.Follow();
     const SharedResults shared = reading.Lead(files, 1);
     EXPECT_THAT(shared.processes[0].paths, ElementsAre("a", "c", "e"));
     EXPECT_THAT(shared.processes[1].paths, ElementsAre("!b"));
@@ -62,12 +62,12 @@ TEST(SharedReadingTest, AFailureThatEndsAllStopsItsProcess) {
 }
 
 TEST(SharedReadingTest, ALeaderThatReadsNothingLetsTheOthersGo) {
-  RunTeam(2, [&](Team& team) {
-    SharedReading reading(team, [](const std::string&, int) {
+  RunProcesses(2, [&](Communicator& communicator) {
+    SharedReading reading(communicator, [](const std::string&, int) {
       ADD_FAILURE();
       return FileResult();
     });
-    if (!team.leads()) reading.Follow();
+    if (!communicator.leads()) reading.Follow();
   });
 }
 
@@ -76,9 +76,9 @@ TEST(SharedReadingTest, ProcessorsAreShared) {
   int alone = 0, of_many = 0;
   const auto threads_of = [](int processes) {
     int threads = 0;
-    RunTeam(processes, [&](Team& team) {
-      SharedReading reading(team, Read);
-      if (!team.leads()) return reading.Follow();
+    RunProcesses(processes, [&](Communicator& communicator) {
+      SharedReading reading(communicator, Read);
+      if (!communicator.leads()) return reading.Follow();
       threads = reading.Lead({{"a"}}, 0).processes[0].threads;
     });
     return threads;

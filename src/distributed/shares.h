@@ -1,4 +1,4 @@
-// Which process of a team reads which file.
+// Which process reads which file.
 #pragma once
 
 #include <cstddef>

@@ -37,10 +37,10 @@ struct Share {
   }
 };
 
-Share Measure(TargetSweep& sweep, const Team& team) {
+Share Measure(TargetSweep& sweep, const Communicator& communicator) {
   Share share{.job = sweep.fingerprint(), .targets = {}};
-  for (auto i = static_cast<std::size_t>(team.process()); i < sweep.size();
-       i += static_cast<std::size_t>(team.processes()))
+  for (auto i = static_cast<std::size_t>(communicator.process()); i < sweep.size();
+       i += static_cast<std::size_t>(communicator.processes()))
     share.targets.emplace_back(i, sweep.Measure(i));
   return share;
 }
@@ -48,12 +48,12 @@ Share Measure(TargetSweep& sweep, const Team& team) {
 }  // namespace
 
 SweepSharing::~SweepSharing() {
-  if (team_.leads() && stage_ != Stage::kNothing && std::uncaught_exceptions() == 0)
-    team_.Broadcast({});
+  if (communicator_.leads() && stage_ != Stage::kNothing && std::uncaught_exceptions() == 0)
+    communicator_.Broadcast({});
 }
 
 void SweepSharing::Begin() {
-  team_.Broadcast(kGo);
+  communicator_.Broadcast(kGo);
   stage_ = Stage::kSweep;
 }
 
@@ -61,10 +61,10 @@ Sweep SweepSharing::Lead(const Job& job) {
   assert(stage_ == Stage::kSweep && "the others have not been called");
   TargetSweep sweep(job);
   stage_ = Stage::kNothing;
-  team_.Broadcast(kGo);
+  communicator_.Broadcast(kGo);
   const std::uint64_t fingerprint = sweep.fingerprint();
-  for (auto& [i, target] : Measure(sweep, team_).targets) sweep.Take(i, std::move(target));
-  for (const std::string& bytes : team_.Gather({})) {
+  for (auto& [i, target] : Measure(sweep, communicator_).targets) sweep.Take(i, std::move(target));
+  for (const std::string& bytes : communicator_.Gather({})) {
     if (bytes.empty()) continue;
     std::istringstream stream(bytes);
     Share share;
@@ -77,16 +77,16 @@ Sweep SweepSharing::Lead(const Job& job) {
 }
 
 void SweepSharing::Follow(const OpenJob& open) {
-  if (team_.Broadcast({}) != kGo) return;
+  if (communicator_.Broadcast({}) != kGo) return;
   const Job* const job = open();
-  if (team_.Broadcast({}) != kGo) return;
+  if (communicator_.Broadcast({}) != kGo) return;
   std::ostringstream bytes;
   if (job != nullptr) {
     TargetSweep sweep(*job);
     cereal::BinaryOutputArchive archive(bytes);
-    archive(Measure(sweep, team_));
+    archive(Measure(sweep, communicator_));
   }
-  team_.Gather(bytes.str());
+  communicator_.Gather(bytes.str());
 }
 
 }  // namespace headroom

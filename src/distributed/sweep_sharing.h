@@ -1,23 +1,23 @@
-// A causal profile whose targets all processes of a team measure, each its share.
+// A causal profile whose targets several processes measure, each its share.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-#include "distributed/team.h"
+#include "distributed/communicator.h"
 #include "whatif/job/job.h"
 #include "whatif/sweep.h"
 
 namespace headroom {
 
-/// While it lives, the others of the team wait for its word.
+/// While it lives, the other processes wait for its word.
 class SweepSharing {
  public:
   /// Makes the job; null where it cannot be made here.
   using OpenJob = std::function<const Job*()>;
 
-  /// `team` must outlive the object.
-  explicit SweepSharing(Team& team) : team_(team) {}
+  /// `communicator` must outlive the object.
+  explicit SweepSharing(Communicator& communicator) : communicator_(communicator) {}
   /// A leader that does not sweep lets the others go.
   ~SweepSharing();
   SweepSharing(const SweepSharing&) = delete;
@@ -35,7 +35,7 @@ class SweepSharing {
   /// What the others wait for.
   enum class Stage : std::uint8_t { kBegin, kSweep, kNothing };
 
-  Team& team_;
+  Communicator& communicator_;
   Stage stage_ = Stage::kBegin;
 };
 

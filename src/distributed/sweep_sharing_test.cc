@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/test_trace.h"
-#include "distributed/test_team.h"
+#include "distributed/test_communicator.h"
 
 namespace headroom {
 namespace sweep_sharing_test {
@@ -30,7 +30,7 @@ std::unique_ptr<TraceStore> Steps(int host_us = 2) {
 class SweepSharingTest : public testing::Test {
  protected:
   SweepSharingTest() : store_(Steps()) {
-    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, Calibration());
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestReferenceData(), {}, Calibration());
     EXPECT_TRUE(job.ok()) << job.status().message();
     job_ = std::move(job).value();
   }
@@ -67,9 +67,9 @@ class SweepSharingTest : public testing::Test {
 TEST_F(SweepSharingTest, ManyProcessesSayWhatOneSays) {
   const Sweep alone = SweepTargets(*job_);
   ASSERT_GT(alone.targets.size(), 6u);
-  RunTeam(3, [&](Team& team) {
-    SweepSharing sharing(team);
-    if (team.leads()) {
+  RunProcesses(3, [&](Communicator& communicator) {
+    SweepSharing sharing(communicator);
+    if (communicator.leads()) {
       ExpectSame(Led(sharing), alone);
     } else {
       sharing.Follow([&] { return job_.get(); });
@@ -79,9 +79,9 @@ TEST_F(SweepSharingTest, ManyProcessesSayWhatOneSays) {
 
 TEST_F(SweepSharingTest, AProcessWithoutTheJobIsNoHelp) {
   const Sweep alone = SweepTargets(*job_);
-  RunTeam(2, [&](Team& team) {
-    SweepSharing sharing(team);
-    if (team.leads()) {
+  RunProcesses(2, [&](Communicator& communicator) {
+    SweepSharing sharing(communicator);
+    if (communicator.leads()) {
       ExpectSame(Led(sharing), alone);
     } else {
       sharing.Follow([] { return nullptr; });
@@ -93,14 +93,14 @@ TEST_F(SweepSharingTest, AProcessWithoutTheJobIsNoHelp) {
 TEST_F(SweepSharingTest, AnotherCalibrationIsNoHelp) {
   const std::unique_ptr<TraceStore> slow_store = Steps(/*host_us=*/4);
   const Result<std::unique_ptr<Job>> slow =
-      Job::Make(*slow_store, TestKnowledge(), {}, Calibration());
+      Job::Make(*slow_store, TestReferenceData(), {}, Calibration());
   ASSERT_TRUE(slow.ok());
   const Sweep alone = SweepTargets(*job_);
   ASSERT_EQ(SweepTargets(*slow.value()).step_ms, alone.step_ms);
   ASSERT_NE(TargetSweep(*slow.value()).fingerprint(), TargetSweep(*job_).fingerprint());
-  RunTeam(2, [&](Team& team) {
-    SweepSharing sharing(team);
-    if (team.leads()) {
+  RunProcesses(2, [&](Communicator& communicator) {
+    SweepSharing sharing(communicator);
+    if (communicator.leads()) {
       ExpectSame(Led(sharing), alone);
     } else {
       sharing.Follow([&] { return slow.value().get(); });
@@ -110,9 +110,9 @@ TEST_F(SweepSharingTest, AnotherCalibrationIsNoHelp) {
 
 TEST_F(SweepSharingTest, ALeaderThatDoesNotSweepLetsTheOthersGo) {
   for (const bool begins : {false, true}) {
-    RunTeam(2, [&](Team& team) {
-      SweepSharing sharing(team);
-      if (!team.leads()) {
+    RunProcesses(2, [&](Communicator& communicator) {
+      SweepSharing sharing(communicator);
+      if (!communicator.leads()) {
         sharing.Follow([&] { return job_.get(); });
       } else if (begins) {
         sharing.Begin();

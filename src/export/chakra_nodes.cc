@@ -414,7 +414,7 @@ class ChakraMaker {
     return Status::Ok();
   }
   static Status Wrong(const std::string& what) {
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("the Chakra trace would be wrong: {}; please report this", what));
   }
 

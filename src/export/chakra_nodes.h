@@ -62,7 +62,8 @@ struct ChakraNodes {
 /// runs the nodes by their dependencies alone gets the recorded schedule.
 ///
 /// Every GPU task is a node, and so is every operator that launched one; the function checks that,
-/// and that no dependency ends after what depends on it begins (kInternal). Fails as BuildGraph().
+/// and that no dependency ends after what depends on it begins (kEnvironment). Fails as
+/// BuildGraph().
 Result<ChakraNodes> MakeChakraNodes(const TraceStore& store, NameFacts& names,
                                     const StepAnalysis& steps);
 

@@ -36,8 +36,8 @@ using chakra::NodeType;
 constexpr std::size_t kChakraPiece = std::size_t{1} << 20;
 
 /// Bounds of a node of rows, so that whoever reads it need not hold much.
-constexpr std::size_t kMostRows = 4096;
-constexpr std::size_t kMostTextBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxRows = 4096;
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
 
 /// Of collectives, as frameworks and libraries call them, without underscores: the first that a
 /// name holds. Longer names come first: "reducescatter" holds "reduce".
@@ -240,7 +240,7 @@ class ChakraWriter {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(column[row])>, StringId>)
           text_bytes += store_.Text(column[row]).size();
       });
-      if (rows.size() < kMostRows && text_bytes < kMostTextBytes) continue;
+      if (rows.size() < kMaxRows && text_bytes < kMaxTextBytes) continue;
       WriteRows(name, table, rows);
       rows.clear();
       text_bytes = 0;

@@ -26,7 +26,7 @@ struct WrittenTrace {
 };
 
 /// A trace that is to be looked at before it gets its name; compressed where `path` ends in ".gz".
-/// kInternal where it cannot be written. REQUIRES: `store` is frozen.
+/// kEnvironment where it cannot be written. REQUIRES: `store` is frozen.
 Result<WrittenTrace> PrepareTrace(const TraceStore& store, TraceFormat format,
                                   const std::string& path);
 

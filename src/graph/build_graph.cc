@@ -37,7 +37,7 @@ constexpr DurationNs kUsualTail{1'500};
 /// Where no task started on an idle stream (measured: 5 to 12 us).
 constexpr DurationNs kUsualLatency{6'000};
 /// A task that starts later found the GPU at work, whatever the trace tells.
-constexpr DurationNs kMostLatency{1'000'000};
+constexpr DurationNs kMaxLatency{1'000'000};
 
 /// By so much may what a task waited for end after its start, as recorded.
 constexpr DurationNs kTimesDiffer{500};
@@ -477,7 +477,7 @@ class GraphBuilder {
         const TimeNs call = store_.host_events.start[launch.index()];
         if (busy_until < call) {
           // Work that was launched before the window may run without being part of the graph.
-          if (start - call < kMostLatency) latencies.push_back(start - call);
+          if (start - call < kMaxLatency) latencies.push_back(start - call);
         } else if (previous == busy_until && previous - call > kUsualLatency) {
           gaps.push_back(start - previous);
         }
@@ -711,8 +711,8 @@ class GraphBuilder {
       }
       if (queue_.depth == 0 || queue.taken.empty()) continue;
       std::int64_t wanted = number[i] - queue_.depth, back = 0;
-      for (; wanted < 0 && back <= kMostCyclesBack; ++back) wanted += queue.issued;
-      if (back > kMostCyclesBack) continue;
+      for (; wanted < 0 && back <= kMaxCyclesBack; ++back) wanted += queue.issued;
+      if (back > kMaxCyclesBack) continue;
       // The last task that was issued no later than that.
       auto at = static_cast<std::size_t>(
           std::upper_bound(queue.taken.begin(), queue.taken.end(), wanted,
@@ -788,12 +788,12 @@ class GraphBuilder {
       if (!launch.valid()) continue;
       const DurationNs waited = store_.gpu_tasks.start[task.index()] -
                                 store_.host_events.start[launch.index()] - latency_;
-      return waited > kMostLatency ? waited : DurationNs(0);
+      return waited > kMaxLatency ? waited : DurationNs(0);
     }
     return DurationNs(0);
   }
 
-  static constexpr std::int64_t kMostCyclesBack = 8;
+  static constexpr std::int64_t kMaxCyclesBack = 8;
 
   struct PendingWait {
     TaskIndex draft;

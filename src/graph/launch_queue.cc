@@ -13,7 +13,7 @@ constexpr DurationNs kSlow{30'000};
 constexpr std::int64_t kDeep = 256;
 
 /// Fewer slow calls at about the same depth prove nothing.
-constexpr std::size_t kLeastEvidence = 5;
+constexpr std::size_t kMinEvidence = 5;
 
 /// Depths are counted from times of two clocks, so those of one queue differ by a few.
 constexpr std::int64_t kCountingError = 8;
@@ -61,7 +61,7 @@ LaunchQueue FindLaunchQueue(const std::vector<QueuedCommand>& commands, std::int
 
   LaunchQueue queue;
   queue.depth = usual_depth;
-  if (slow.size() >= kLeastEvidence) {
+  if (slow.size() >= kMinEvidence) {
     std::sort(slow.begin(), slow.end());
     const std::int64_t median = slow[slow.size() / 2];
     const auto near = std::count_if(slow.begin(), slow.end(), [&](std::int64_t depth) {

@@ -77,7 +77,7 @@ class TemporaryFile {
       got = n.value();
       if (error_ == 0) error_ = WriteAll(descriptor_, {buffer.data(), got});
       if (error_ != 0) {
-        return Status::Internal(
+        return Status::Environment(
             fmt::format("{}: cannot write the database that is unpacked to be read: {}; make room, "
                         "or name another folder with TMPDIR",
                         path_, std::strerror(error_)));

@@ -25,7 +25,7 @@ using Reader = std::function<Status(const Database&, const Progress&)>;
 /// @param max_text_bytes  longer values end the reading of their table
 /// @param store           gets what is wrong with the file as a whole, and its size
 ///
-/// Fails as `read` does, and with kInternal where the temporary file cannot be written.
+/// Fails as `read` does, and with kEnvironment where the temporary file cannot be written.
 Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max_text_bytes,
                     const Progress& progress, const Reader& read, TraceStore& store);
 

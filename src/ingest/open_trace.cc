@@ -158,7 +158,7 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
   if (!status.ok()) return status;
   return store;
 } catch (const std::bad_alloc&) {
-  return Status::Internal(path + ": out of memory while opening");
+  return Status::Environment(path + ": out of memory while opening");
 }
 
 }  // namespace headroom

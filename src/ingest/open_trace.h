@@ -24,8 +24,8 @@ struct OpenOptions {
 };
 
 /// Reads a whole trace file into a frozen store. Damage is in its import log; a Status means that
-/// the file cannot be read or is no trace (kBadInput), or that memory ran out (kInternal), and says
-/// so with the path and the remedy.
+/// the file cannot be read or is no trace (kBadInput), or that memory ran out (kEnvironment), and
+/// says so with the path and the remedy.
 Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path, const OpenOptions& options);
 
 }  // namespace headroom

@@ -105,8 +105,8 @@ CoreSharing MeasureCoreSharing(const LoaderProfile& profile, const BusyThreads& 
       }
     }
   }
-  constexpr std::size_t kFewest = 24;
-  if (cores < 2 || alone.size() < kFewest || crowded.size() < kFewest) return sharing;
+  constexpr std::size_t kMin = 24;
+  if (cores < 2 || alone.size() < kMin || crowded.size() < kMin) return sharing;
   const auto median = [](std::vector<double>& values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::ranges::nth_element(values, middle);

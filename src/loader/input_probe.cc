@@ -101,7 +101,7 @@ std::vector<Sample> SamplesOf(const TraceStore& store, std::string_view name,
 }
 
 /// The guards: what else changed while turns were compared.
-void AddDoubts(const TraceStore& store, std::span<const Interval> spans, InputProbe& probe) {
+void AddUncertainty(const TraceStore& store, std::span<const Interval> spans, InputProbe& probe) {
   const auto doubt = [&](std::string text) { probe.doubts.push_back(std::move(text)); };
   const auto check = [&](std::string_view name, const std::optional<ProbedMs>& time,
                          std::size_t wanted, std::string_view what) {
@@ -203,7 +203,7 @@ std::optional<InputProbe> FindInputProbe(const TraceStore& store) {
   probe.loader = TimeOf(loader);
   probe.again = TimeOf(again);
   probe.storage = StorageOf(loader, again);
-  AddDoubts(store, spans, probe);
+  AddUncertainty(store, spans, probe);
   return probe;
 }
 

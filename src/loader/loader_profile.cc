@@ -98,21 +98,21 @@ class LoaderCounters {
 };
 
 std::optional<DurationNs> Microseconds(std::optional<double> us) {
-  constexpr double kMost = 1e15;
-  if (!us || *us < 0 || *us > kMost) return std::nullopt;
+  constexpr double kMax = 1e15;
+  if (!us || *us < 0 || *us > kMax) return std::nullopt;
   return DurationNs(std::llround(*us * kNsPerUs));
 }
 
 std::optional<std::int64_t> Whole(std::optional<double> value) {
-  constexpr double kMost = 1e15;
-  if (!value || *value < 0 || *value > kMost) return std::nullopt;
+  constexpr double kMax = 1e15;
+  if (!value || *value < 0 || *value > kMax) return std::nullopt;
   return std::llround(*value);
 }
 
 /// Bytes, objects: no more than any machine holds.
 std::optional<double> Amount(std::optional<double> value) {
-  constexpr double kMost = 1e15;
-  if (!value || *value < 0 || *value > kMost) return std::nullopt;
+  constexpr double kMax = 1e15;
+  if (!value || *value < 0 || *value > kMax) return std::nullopt;
   return value;
 }
 
@@ -209,10 +209,10 @@ class LoaderFinder {
         };
         const std::optional<LoaderCounters::Sample> seed = counters_.Before(process, "seed", from);
         if (!seed) continue;
-        constexpr std::int64_t kMostWorkers = 4096, kMostPrefetch = 100'000;
+        constexpr std::int64_t kMaxWorkers = 4096, kMaxPrefetch = 100'000;
         LoaderSettings settings{
-            .workers = std::min(count("workers").value_or(0), kMostWorkers),
-            .prefetch = std::min(count("prefetch_factor").value_or(0), kMostPrefetch),
+            .workers = std::min(count("workers").value_or(0), kMaxWorkers),
+            .prefetch = std::min(count("prefetch_factor").value_or(0), kMaxPrefetch),
             .batch_size = count("batch_size"),
             .dataset_size = count("dataset_size"),
             .pin = count("pin_memory").value_or(0) != 0,
@@ -543,13 +543,13 @@ class LoaderFinder {
 
   void ReadFailures(std::vector<LoaderProfile>& found) const {
     if (found.empty()) return;
-    constexpr std::size_t kMost = 20;
+    constexpr std::size_t kMax = 20;
     for (const std::string_view what : {"failed", "worker_died", "nothing_returned"}) {
       const std::string prefix = std::string(kLoader) + std::string(what) + " ";
       for (std::size_t row = 0; row < store_.instants.rows(); ++row) {
         const std::string_view name = store_.Text(store_.instants.name[row]);
         std::vector<std::string>& failures = found.front().failures;
-        if (!name.starts_with(prefix) || failures.size() >= kMost) continue;
+        if (!name.starts_with(prefix) || failures.size() >= kMax) continue;
         std::string failure(name.substr(kLoader.size()));
         // Each worker of each epoch may tell the same.
         if (std::ranges::find(failures, failure) == failures.end())

@@ -100,8 +100,8 @@ struct LoaderProfile {
 /// How many rows at the beginning are left out of all figures: caches, libraries and allocators
 /// warm up.
 inline std::size_t WarmUpOf(std::size_t rows) {
-  constexpr std::size_t kMost = 10;
-  return std::min(kMost, rows / 5);
+  constexpr std::size_t kMax = 10;
+  return std::min(kMax, rows / 5);
 }
 
 /// The loaders of a trace, the one that the loop waited for longest first, those that gave it no

@@ -17,7 +17,7 @@ namespace headroom {
 namespace {
 
 constexpr double kMsPerNs = 1e-6;
-constexpr std::size_t kFewest = 16;
+constexpr std::size_t kMin = 16;
 
 /// To hand a batch from process to process, where no worker was recorded that did: a worker
 /// collates into fresh shared memory, page by page, and passes a descriptor for each tensor over a
@@ -56,16 +56,16 @@ DurationNs MeanOf(const Rows& rows, Get get) {
 template <typename Rows>
 std::span<const typename Rows::value_type> Warm(const Rows& rows) {
   // So many tell what there is to tell; a simulation takes time for each.
-  constexpr std::size_t kMost = 1000;
+  constexpr std::size_t kMax = 1000;
   const auto warm = std::span(rows).subspan(WarmUpOf(rows.size()));
-  return warm.first(std::min(kMost, warm.size()));
+  return warm.first(std::min(kMax, warm.size()));
 }
 
 BatchDemand DemandOf(const LoaderBatch& batch) {
   // Reading and computing take turns; how often within a batch makes little difference.
-  constexpr std::int64_t kMostChunks = 8;
+  constexpr std::int64_t kMaxChunks = 8;
   const auto chunks =
-      static_cast<std::int32_t>(std::clamp(batch.sample_count, std::int64_t{1}, kMostChunks));
+      static_cast<std::int32_t>(std::clamp(batch.sample_count, std::int64_t{1}, kMaxChunks));
   // Without a word on CPU time all of it counts as that.
   const DurationNs cpu =
       batch.cpu ? std::min(*batch.cpu, batch.span.length()) : batch.span.length();
@@ -163,11 +163,11 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
       if (*number != std::floor(*number) || *number < least || *number > most) return std::nullopt;
       return static_cast<std::int64_t>(*number);
     };
-    constexpr double kMostWorkers = 4096, kMostBatch = 1e9;
-    constexpr double kLeastFactor = 1e-3, kMostFactor = 1e6;
+    constexpr double kMaxWorkers = 4096, kMaxBatch = 1e9;
+    constexpr double kMinFactor = 1e-3, kMaxFactor = 1e6;
     if (key == "workers" || key == "prefetch" || key == "batch") {
       const std::optional<std::int64_t> n =
-          whole(key == "workers" ? 0 : 1, key == "batch" ? kMostBatch : kMostWorkers);
+          whole(key == "workers" ? 0 : 1, key == "batch" ? kMaxBatch : kMaxWorkers);
       if (!n) {
         return refuse(
             part, fmt::format("a whole number is wanted, from {} to {}", key == "workers" ? 0 : 1,
@@ -182,7 +182,7 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     } else if (is_share) {
       if (*number < 0 || *number > 1) return refuse(part, "a share is 0 to 1, or 0% to 100%");
       (key == "cached" ? change.cached : change.cached_files) = *number;
-    } else if (*number < kLeastFactor || *number > kMostFactor) {
+    } else if (*number < kMinFactor || *number > kMaxFactor) {
       return refuse(part, "this must be from 0.001 to 1,000,000");
     } else if (key == "stage") {
       change.stage_factor = *number;
@@ -234,11 +234,11 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
     period += *fetch.step + fetch.span.length();
     wait += fetch.span.length();
   }
-  if (model.batches.size() < kFewest || model.steps.size() < kFewest) {
+  if (model.batches.size() < kMin || model.steps.size() < kMin) {
     return Status::NoAnswer(
         fmt::format("{} batches and {} steps were recorded behind the first ones; a forecast needs "
                     "{} of each",
-                    model.batches.size(), model.steps.size(), kFewest));
+                    model.batches.size(), model.steps.size(), kMin));
   }
   const auto steps = static_cast<std::int64_t>(model.steps.size());
   model.period = DurationNs(period.ns() / steps);
@@ -488,8 +488,8 @@ Result<LoadingOutcome> LoadingForecaster::Run(const LoadingModel& changed) const
     hold(other.value().run.period_ns);
   }
   if (changed.sharing_guessed) {
-    constexpr double kLeastGain = 1.2, kMostGain = 2;
-    for (const double gain : {kLeastGain, kMostGain}) {
+    constexpr double kMinGain = 1.2, kMaxGain = 2;
+    for (const double gain : {kMinGain, kMaxGain}) {
       LoadingModel other = changed;
       other.machine.smt_gain = gain;
       const Result<LoadingForecast> forecast_of_other = Simulate(other, 1, kFewReplications);

@@ -221,10 +221,10 @@ Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfi
   search.ideal = outcome.value();
 
   // Workers that wait leave their cores to others: so many more of them are tried.
-  constexpr double kLeastShare = 1e-3, kMost = 64;
-  const double wanted = 2 * model.machine.cores / std::max(ComputingShare(model), kLeastShare);
+  constexpr double kMinShare = 1e-3, kMax = 64;
+  const double wanted = 2 * model.machine.cores / std::max(ComputingShare(model), kMinShare);
   const int most =
-      std::clamp(static_cast<int>(std::lround(std::min(wanted, kMost))),
+      std::clamp(static_cast<int>(std::lround(std::min(wanted, kMax))),
                  std::max(4, model.setting.workers), std::max(64, model.setting.workers));
   std::set<int> workers = {0, model.setting.workers};
   for (int k = 1; k <= most; k += k < 8 ? 1 : k < 16 ? 2 : 8) workers.insert(k);

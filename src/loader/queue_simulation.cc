@@ -21,17 +21,17 @@ constexpr double kInstant = 1e-4;
 constexpr double kShortestWait = 1;
 
 /// More is a mistake of the caller's, or would run for hours.
-constexpr std::int64_t kMostCount = 100'000'000;
-constexpr std::int64_t kMostEpochBatches = 10'000'000;
-constexpr std::int64_t kMostWorkers = 4096;
-constexpr std::int64_t kMostPrefetched = 1'000'000;  ///< Of all workers.
-constexpr std::int64_t kMostChunks = 1'000'000;
-constexpr std::int64_t kMostReplications = 10'000;
-constexpr double kMostCores = 1'000'000;
+constexpr std::int64_t kMaxCount = 100'000'000;
+constexpr std::int64_t kMaxEpochBatches = 10'000'000;
+constexpr std::int64_t kMaxWorkers = 4096;
+constexpr std::int64_t kMaxPrefetched = 1'000'000;  ///< Of all workers.
+constexpr std::int64_t kMaxChunks = 1'000'000;
+constexpr std::int64_t kMaxReplications = 10'000;
+constexpr double kMaxCores = 1'000'000;
 constexpr DurationNs kLongest{86'400'000'000'000};  // A day.
 
 /// Batches of a forecast: as many as this, and as fill the queue this many times.
-constexpr std::int64_t kFewestForecast = 256;
+constexpr std::int64_t kMinForecast = 256;
 constexpr std::int64_t kForecastFills = 8;
 
 double Ns(DurationNs duration) { return static_cast<double>(duration.ns()); }
@@ -471,9 +471,9 @@ Status CheckDemands(std::span<const BatchDemand> batches, std::span<const StepDe
       if (WhatIsWrong(duration).empty()) continue;
       return CheckDuration(fmt::format("batch {}: {} time", b, name), duration);
     }
-    if (batches[b].chunks >= 1 && batches[b].chunks <= kMostChunks) continue;
+    if (batches[b].chunks >= 1 && batches[b].chunks <= kMaxChunks) continue;
     return CheckCount(fmt::format("batch {}: number of chunks", b), batches[b].chunks, 1,
-                      kMostChunks);
+                      kMaxChunks);
   }
   for (std::size_t s = 0; s < steps.size(); ++s) {
     for (const auto& [name, duration] :
@@ -489,24 +489,23 @@ Status CheckDemands(std::span<const BatchDemand> batches, std::span<const StepDe
 }
 
 Status CheckSetting(const LoaderSetting& setting) {
-  for (const Status& status :
-       {CheckCount("a number of workers", setting.workers, 0, kMostWorkers),
-        CheckCount("a prefetch factor", setting.prefetch, 1, kMostPrefetched),
-        CheckCount("a number of batches an epoch (0: no end)", setting.epoch_batches, 0,
-                   kMostEpochBatches),
-        CheckDuration("a time to pin a batch", setting.pin_time),
-        CheckDuration("a time to unpack a batch", setting.receive),
-        CheckDuration("a time to start the workers", setting.start_up)}) {
+  for (const Status& status : {CheckCount("a number of workers", setting.workers, 0, kMaxWorkers),
+                               CheckCount("a prefetch factor", setting.prefetch, 1, kMaxPrefetched),
+                               CheckCount("a number of batches an epoch (0: no end)",
+                                          setting.epoch_batches, 0, kMaxEpochBatches),
+                               CheckDuration("a time to pin a batch", setting.pin_time),
+                               CheckDuration("a time to unpack a batch", setting.receive),
+                               CheckDuration("a time to start the workers", setting.start_up)}) {
     if (!status.ok()) return status;
   }
-  return CheckCount("batches prefetched by all workers", UnderWay(setting), 0, kMostPrefetched);
+  return CheckCount("batches prefetched by all workers", UnderWay(setting), 0, kMaxPrefetched);
 }
 
 Status CheckMachine(const Machine& machine) {
   // Each so that NaN fails.
-  if (!(machine.cores > 0 && machine.cores <= kMostCores))
+  if (!(machine.cores > 0 && machine.cores <= kMaxCores))
     return Status::Usage(fmt::format("a machine of {} cores: give more than 0, at most {}",
-                                     machine.cores, kMostCores));
+                                     machine.cores, kMaxCores));
   if (!(machine.smt_gain >= 1 && machine.smt_gain <= 2))
     return Status::Usage(fmt::format(
         "a gain of {} by two hardware threads a core: give 1 (none) to 2 (as good as two cores)",
@@ -569,13 +568,12 @@ SimulatedRun Simulate(std::span<const BatchDemand> batches, std::span<const Step
 /// Batches for a forecast: whole passes of the longer series that are whole rounds of the workers,
 /// where that does not take many.
 std::int64_t BatchesForForecast(std::int64_t longest, const LoaderSetting& setting) {
-  constexpr std::int64_t kMostForRounds = 4;  // Times what it takes otherwise.
-  const std::int64_t enough =
-      std::max({longest, kFewestForecast, kForecastFills * UnderWay(setting)});
+  constexpr std::int64_t kMaxForRounds = 4;  // Times what it takes otherwise.
+  const std::int64_t enough = std::max({longest, kMinForecast, kForecastFills * UnderWay(setting)});
   const auto rounded = [&](std::int64_t unit) { return (enough + unit - 1) / unit * unit; };
   const std::int64_t rounds =
       rounded(std::lcm(longest, std::max<std::int64_t>(1, setting.workers)));
-  return rounds <= kMostForRounds * enough ? rounds : rounded(longest);
+  return rounds <= kMaxForRounds * enough ? rounds : rounded(longest);
 }
 
 }  // namespace
@@ -585,7 +583,7 @@ Result<SimulatedRun> SimulateLoading(std::span<const BatchDemand> batches,
                                      const LoaderSetting& setting, const Machine& machine,
                                      std::int64_t count) {
   for (const Status& status : {Check(batches, steps, setting, machine),
-                               CheckCount("a number of batches to run", count, 1, kMostCount)}) {
+                               CheckCount("a number of batches to run", count, 1, kMaxCount)}) {
     if (!status.ok()) return status;
   }
   return Simulate(batches, steps, setting, machine, count);
@@ -608,9 +606,9 @@ Result<LoadingForecast> PredictLoading(std::span<const BatchDemand> batches,
   const std::size_t longest = std::max(batches.size(), steps.size());
   for (const Status& status :
        {Check(batches, steps, setting, machine),
-        CheckCount("a number of replications", replications, 1, kMostReplications),
+        CheckCount("a number of replications", replications, 1, kMaxReplications),
         CheckCount("a number of measured batches or steps", static_cast<std::int64_t>(longest), 1,
-                   kMostCount / kForecastFills)}) {
+                   kMaxCount / kForecastFills)}) {
     if (!status.ok()) return status;
   }
   const std::int64_t count = BatchesForForecast(static_cast<std::int64_t>(longest), setting);

@@ -17,8 +17,8 @@ namespace headroom::mcp {
 namespace {
 
 /// Of what a command prints. The largest reports take some ten megabytes.
-constexpr std::size_t kMostPrinted = std::size_t{256} << 20;
-constexpr std::size_t kMostRemarks = std::size_t{1} << 20;
+constexpr std::size_t kMaxPrinted = std::size_t{256} << 20;
+constexpr std::size_t kMaxRemarks = std::size_t{1} << 20;
 
 void Close(int& descriptor) {
   if (descriptor >= 0) close(std::exchange(descriptor, -1));
@@ -46,7 +46,7 @@ bool TakeAll(int& descriptor, std::string& text, std::size_t most) {
 
 Result<CommandRun> CommandRun::Start(const std::vector<std::string>& arguments) {
   const auto failed = [](int error) {
-    return Status::Internal(fmt::format("cannot start a command: {}", std::strerror(error)));
+    return Status::Environment(fmt::format("cannot start a command: {}", std::strerror(error)));
   };
   // All that is needed is made before the process, which only calls what may be called there.
   std::vector<std::string> words = {"headroom"};
@@ -134,11 +134,10 @@ void CommandRun::End() {
 }
 
 Status CommandRun::Take() {
-  TakeAll(err_, remarks_, kMostRemarks);
-  if (TakeAll(out_, printed_, kMostPrinted)) return Status::Ok();
-  return Status::Internal(
-      fmt::format("the answer is longer than {} MiB; ask for less, e.g. with top or steps",
-                  kMostPrinted >> 20));
+  TakeAll(err_, remarks_, kMaxRemarks);
+  if (TakeAll(out_, printed_, kMaxPrinted)) return Status::Ok();
+  return Status::Environment(fmt::format(
+      "the answer is longer than {} MiB; ask for less, e.g. with top or steps", kMaxPrinted >> 20));
 }
 
 std::optional<int> CommandRun::ExitCode() {

@@ -16,7 +16,7 @@ namespace headroom::mcp {
 /// It reads nothing, prints into pipes, and dies with this process. It ends with this object.
 class CommandRun {
  public:
-  /// `arguments` follow the name of this program. Fails (kInternal) where no process can be had.
+  /// `arguments` follow the name of this program. Fails (kEnvironment) where no process can be had.
   static Result<CommandRun> Start(const std::vector<std::string>& arguments);
   CommandRun(CommandRun&& other) noexcept;
   CommandRun& operator=(CommandRun&& other) noexcept;
@@ -26,7 +26,7 @@ class CommandRun {
   int out() const { return out_; }
   int err() const { return err_; }
 
-  /// Takes what was printed; waits for nothing. Fails (kInternal) where that is more than any
+  /// Takes what was printed; waits for nothing. Fails (kEnvironment) where that is more than any
   /// answer.
   Status Take();
 

@@ -39,8 +39,8 @@ constexpr std::string_view kServerKey = "io.modelcontextprotocol/serverInfo";
 constexpr int kFreshMs = 300'000;
 /// Versions up to this one have batches.
 constexpr std::string_view kLastWithBatches = "2025-03-26";
-constexpr std::size_t kMostRunning = 4;
-constexpr std::size_t kMostWaiting = 256;
+constexpr std::size_t kMaxRunning = 4;
+constexpr std::size_t kMaxWaiting = 256;
 constexpr std::string_view kMoreText =
     "\n[The rest is left out: ask for less, or see `left_out`.]\n";
 
@@ -103,7 +103,7 @@ class Server {
     std::vector<pollfd> polled;
     polled.push_back({.fd = out_, .events = 0, .revents = 0});
     // Who sends more than can wait is read later.
-    const bool is_full = calls_.size() >= kMostWaiting;
+    const bool is_full = calls_.size() >= kMaxWaiting;
     polled.push_back({.fd = is_full ? -1 : in_, .events = POLLIN, .revents = 0});
     std::optional<Clock::time_point> next;
     for (const Call& call : calls_) {
@@ -349,7 +349,7 @@ class Server {
   void StartCalls() {
     auto running = static_cast<std::size_t>(std::count_if(
         calls_.begin(), calls_.end(), [](const Call& call) { return call.run.has_value(); }));
-    for (auto call = calls_.begin(); call != calls_.end() && running < kMostRunning;) {
+    for (auto call = calls_.begin(); call != calls_.end() && running < kMaxRunning;) {
       const auto here = call++;
       if (here->run) continue;
       if (StartCommand(*here, here->commands.json))
@@ -466,7 +466,8 @@ class Server {
     const int error = WriteAll(out_, LineOf(answer));
     if (error == EPIPE) is_unheard_ = true;
     if (error != 0 && error != EPIPE)
-      failed_ = Status::Internal(fmt::format("cannot write to stdout: {}", std::strerror(error)));
+      failed_ =
+          Status::Environment(fmt::format("cannot write to stdout: {}", std::strerror(error)));
   }
 
   int in_, out_;  ///< in_ is -1 at its end.

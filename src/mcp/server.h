@@ -22,7 +22,8 @@ struct ServerOptions {
 
 /// Answers what comes from `in` on `out`, one JSON-RPC message a line, until `in` ends and the last
 /// call is answered, or nobody reads `out` any more. At most four calls run at once; others wait.
-/// Messages that are wrong are answered as such. Fails (kInternal) where `out` cannot be written.
+/// Messages that are wrong are answered as such. Fails (kEnvironment) where `out` cannot be
+/// written.
 Status Serve(int in, int out, const ServerOptions& options, const std::vector<Tool>& tools);
 
 }  // namespace headroom::mcp

@@ -14,8 +14,8 @@ constexpr double kTreeRate = 0.92;
 
 /// Of more than thirty years, nobody needs the rest.
 DurationNs Clamped(double ns) {
-  constexpr double kMost = 1e18;
-  return DurationNs(std::llround(std::clamp(ns, 0.0, kMost)));
+  constexpr double kMax = 1e18;
+  return DurationNs(std::llround(std::clamp(ns, 0.0, kMax)));
 }
 
 DurationNs TransferTime(double bytes, double bytes_per_ns) { return Clamped(bytes / bytes_per_ns); }

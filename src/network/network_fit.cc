@@ -10,7 +10,7 @@
 namespace headroom {
 
 Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::int64_t members) {
-  constexpr std::size_t kFewest = 3;
+  constexpr std::size_t kMin = 3;
   const auto n = static_cast<double>(members);
   // t = 2 (n - 1) alpha + 2 (n - 1) / n bytes / rate; both sides over t: linear in alpha and
   // 1 / rate.
@@ -28,7 +28,7 @@ Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::
     b1 += b;
     ++used;
   }
-  if (members < 2 || used < kFewest)
+  if (members < 2 || used < kMin)
     return Status::NoAnswer("too few all-reduces were measured to tell latency and bandwidth");
   const double determinant = aa * bb - ab * ab;
   double latency = determinant != 0 ? (bb * a1 - ab * b1) / determinant : -1;

@@ -40,14 +40,14 @@ struct Ratio {
 };
 
 std::optional<Ratio> Compare(Durations& durations) {
-  constexpr std::size_t kFewestAlone = 3, kFewestBeside = 2;
-  constexpr double kMostSpread = 0.1;
+  constexpr std::size_t kMinAlone = 3, kMinBeside = 2;
+  constexpr double kMaxSpread = 0.1;
   std::vector<double>&alone = durations.alone, &beside = durations.beside;
-  if (alone.size() < kFewestAlone || beside.size() < kFewestBeside) return std::nullopt;
+  if (alone.size() < kMinAlone || beside.size() < kMinBeside) return std::nullopt;
   std::sort(alone.begin(), alone.end());
   std::sort(beside.begin(), beside.end());
   const double usual = SortedPercentile(alone, 50);
-  if (usual <= 0 || SortedPercentile(alone, 75) - SortedPercentile(alone, 25) > kMostSpread * usual)
+  if (usual <= 0 || SortedPercentile(alone, 75) - SortedPercentile(alone, 25) > kMaxSpread * usual)
     return std::nullopt;
   double weight = 0;
   for (const double duration : beside) weight += duration;
@@ -85,7 +85,7 @@ bool IsBeside(Interval task, const IntervalSet& collectives) {
 
 std::optional<OverlapSlowdown> MeasureOverlapSlowdown(const TraceStore& store,
                                                       const IsCollective& is_collective) {
-  constexpr std::size_t kFewestKernels = 5;
+  constexpr std::size_t kMinKernels = 5;
   const IntervalSet collectives = TimeOfCollectives(store, is_collective);
   if (collectives.empty()) return std::nullopt;
   std::map<Signature, Durations> kernels;
@@ -105,7 +105,7 @@ std::optional<OverlapSlowdown> MeasureOverlapSlowdown(const TraceStore& store,
   for (auto& [signature, durations] : kernels) {
     if (const std::optional<Ratio> ratio = Compare(durations)) ratios.push_back(*ratio);
   }
-  if (ratios.size() < kFewestKernels) return std::nullopt;
+  if (ratios.size() < kMinKernels) return std::nullopt;
   std::sort(ratios.begin(), ratios.end(),
             [](const Ratio& a, const Ratio& b) { return a.times < b.times; });
   return OverlapSlowdown{.low = Quantile(ratios, 0.25),

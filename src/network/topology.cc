@@ -30,7 +30,7 @@ constexpr LinkKind kKinds[] = {
     {.name = "network", .efficiency = 1, .latency_us = 14},
 };
 
-constexpr double kMostGbps = 1e6, kMostLatencyUs = 1e6, kMostOversubscription = 1e3;
+constexpr double kMaxGbps = 1e6, kMaxLatencyUs = 1e6, kMaxOversubscription = 1e3;
 
 const LinkKind* KindNamed(std::string_view name) {
   const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds),
@@ -51,13 +51,13 @@ Result<Link> ReadLink(const NamedText& file, const toml::table& root, std::strin
   TomlRow row(file, *table, fmt::format("[{}]", name));
   const std::string kind_name = row.Text("kind");
   const LinkKind* kind = KindNamed(kind_name);
-  const double gbps = row.Number("gbps", 1e-6, kMostGbps);
+  const double gbps = row.Number("gbps", 1e-6, kMaxGbps);
   const std::int64_t count =
       !count_key.empty() && table->contains(count_key) ? row.Count(count_key) : 1;
   const double efficiency = table->contains("efficiency") ? row.Number("efficiency", 0.01, 1)
                             : kind != nullptr             ? kind->efficiency
                                                           : 1;
-  const double latency = table->contains("latency_us") ? row.Number("latency_us", 0, kMostLatencyUs)
+  const double latency = table->contains("latency_us") ? row.Number("latency_us", 0, kMaxLatencyUs)
                          : kind != nullptr             ? kind->latency_us
                                                        : 0;
   if (count_key.empty()) {
@@ -78,7 +78,7 @@ Result<Link> ReadLink(const NamedText& file, const toml::table& root, std::strin
 Status ReadSwitch(const NamedText& file, const toml::table& table, Topology& topology) {
   TomlRow row(file, table, "[switch]");
   topology.nodes_of_switch = row.Count("nodes");
-  topology.oversubscription = row.Number("oversubscription", 1, kMostOversubscription);
+  topology.oversubscription = row.Number("oversubscription", 1, kMaxOversubscription);
   row.Known({"nodes", "oversubscription"});
   return row.status();
 }

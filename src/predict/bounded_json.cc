@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kDeepest = 16, kMostValues = 65536;
+constexpr std::size_t kDeepest = 16, kMaxValues = 65536;
 
 enum class Failure { kNone, kSyntax, kRange, kNoArray, kTooLarge, kRefused };
 
@@ -64,7 +64,7 @@ class Builder final : public nlohmann::json_sax<Json> {
       Fail(Failure::kNoArray);
       return nullptr;
     }
-    if (++values_ > kMostValues) {
+    if (++values_ > kMaxValues) {
       Fail(Failure::kTooLarge);
       return nullptr;
     }
@@ -153,7 +153,7 @@ Status ForEachJsonElement(std::string_view text, const std::string& name, std::s
       return Status::BadInput(
           fmt::format("{}, {} {}: is nested deeper than {}, or of more than {} values; correct it, "
                       "or write it again",
-                      name, element, number, kDeepest, kMostValues));
+                      name, element, number, kDeepest, kMaxValues));
     case Failure::kRefused:
       return refused;
   }

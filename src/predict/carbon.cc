@@ -44,7 +44,7 @@ Result<CarbonData> CarbonData::LoadBuiltIn() {
 }
 
 Status CarbonData::Read(const NamedText& file) {
-  constexpr double kMostGrams = 5000, kMostPue = 10;
+  constexpr double kMaxGrams = 5000, kMaxPue = 10;
   const Result<toml::table> root = ParseToml(file);
   if (!root.ok()) return root.status();
   TomlRow top(file, root.value(), "the file");
@@ -61,7 +61,7 @@ Status CarbonData::Read(const NamedText& file) {
   Status regions = ForEachRow(file, root.value(), "region", [&](TomlRow& row) {
     GridRegion region{.code = row.Text("code"),
                       .name = row.Text("name"),
-                      .g_co2_per_kwh = row.Number("g_co2_per_kwh", 0, kMostGrams),
+                      .g_co2_per_kwh = row.Number("g_co2_per_kwh", 0, kMaxGrams),
                       .year = row.Year("year"),
                       .basis = row.Text("basis"),
                       .source = row.Text("source")};
@@ -76,7 +76,7 @@ Status CarbonData::Read(const NamedText& file) {
   Status pues = ForEachRow(file, root.value(), "pue", [&](TomlRow& row) {
     PueEntry pue{.code = row.Text("code"),
                  .name = row.Text("name"),
-                 .value = row.Number("value", 1, kMostPue),
+                 .value = row.Number("value", 1, kMaxPue),
                  .year = row.Year("year"),
                  .source = row.Text("source")};
     row.Known({"code", "name", "value", "year", "source"});

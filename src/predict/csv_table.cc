@@ -17,7 +17,7 @@ namespace headroom {
 namespace {
 
 /// What cells take in memory, many times a short one's text, and a row beside its cells.
-constexpr std::size_t kMostCells = std::size_t{1} << 24, kCellsOfRow = 2;
+constexpr std::size_t kMaxCells = std::size_t{1} << 24, kCellsOfRow = 2;
 
 /// What libcsv's callbacks fill.
 struct Filling {
@@ -30,7 +30,7 @@ struct Filling {
 
 void TakeCell(void* text, std::size_t length, void* data) {
   auto* filling = static_cast<Filling*>(data);
-  if (filling->stored > kMostCells) return;
+  if (filling->stored > kMaxCells) return;
   ++filling->stored;
   filling->cells.emplace_back(static_cast<const char*>(text), length);
   filling->line += static_cast<std::size_t>(
@@ -39,7 +39,7 @@ void TakeCell(void* text, std::size_t length, void* data) {
 
 void TakeRow(int end, void* data) {
   auto* filling = static_cast<Filling*>(data);
-  if (filling->stored > kMostCells) return;
+  if (filling->stored > kMaxCells) return;
   filling->stored += kCellsOfRow;
   CsvTable& table = *filling->table;
   const bool blank = filling->cells.size() == 1 && filling->cells.front().empty();
@@ -75,7 +75,7 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
   table.name = name;
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
-    return Status::Internal("cannot start the parser of tables");
+    return Status::Environment("cannot start the parser of tables");
   const std::unique_ptr<csv_parser, void (*)(csv_parser*)> freed(&parser, csv_free);
   // Cells are as written: blanks count.
   csv_set_space_func(&parser, [](unsigned char) { return 0; });
@@ -88,11 +88,11 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
         "quotes as \"say \"\"so\"\"\"",
         name, filling.line));
   }
-  if (filling.stored > kMostCells) {
+  if (filling.stored > kMaxCells) {
     return Status::BadInput(
         fmt::format("{}: more than {} million cells, where each row counts as two more; give a "
                     "part of its rows",
-                    name, kMostCells / 1'000'000));
+                    name, kMaxCells / 1'000'000));
   }
   if (table.header.empty())
     return Status::BadInput(

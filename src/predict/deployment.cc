@@ -12,7 +12,7 @@
 namespace headroom {
 
 Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string_view latest) {
-  constexpr double kMostAnHour = 1e5;
+  constexpr double kMaxAnHour = 1e5;
   const Result<toml::table> root = ParseToml(file);
   if (!root.ok()) return root.status();
   TomlRow top(file, root.value(), "the file");
@@ -27,7 +27,7 @@ Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file, std::string
                       .gpu = row.Text("gpu"),
                       .cluster = row.OptionalText("cluster"),
                       .gpus = row.Count("gpus"),
-                      .price_per_hour = row.Number("price_per_hour", 0, kMostAnHour),
+                      .price_per_hour = row.Number("price_per_hour", 0, kMaxAnHour),
                       .currency = row.Currency("currency"),
                       .date = row.Date("date"),
                       .source = row.Text("source"),

@@ -7,14 +7,14 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "predict/test_devices.h"
 
 namespace headroom {
 namespace device_rates_test {
 
 DeviceRates RatesOfDevice(const DeviceSpec& device) {
-  return RatesOf(device, TestKnowledge().devices(), ShippedConstants()).value();
+  return RatesOf(device, TestReferenceData().devices(), ShippedConstants()).value();
 }
 
 TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
@@ -34,7 +34,7 @@ TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
 
 // L40 and L40S have less power a peak than RTX 4090, and nothing says that they hold their clock.
 TEST(DeviceRates, SmallCardsAreHeldAgainstTheFullSizeCardWithTheMostPower) {
-  const DeviceCatalog& catalog = TestKnowledge().devices();
+  const DeviceCatalog& catalog = TestReferenceData().devices();
   const auto power = [&](std::string_view name) {
     const DeviceSpec& device = *catalog.Find(name);
     return *device.tdp_w / (*device.sm_count * *device.boost_clock_mhz);
@@ -47,7 +47,7 @@ TEST(DeviceRates, SmallCardsAreHeldAgainstTheFullSizeCardWithTheMostPower) {
 }
 
 TEST(DeviceRates, NoWattIsACliffAndMorePowerNeverSlows) {
-  DeviceSpec device = *TestKnowledge().devices().Find("L4");
+  DeviceSpec device = *TestReferenceData().devices().Find("L4");
   double before = 0;
   for (double watts = 40; watts < 400; ++watts) {
     device.tdp_w = watts;
@@ -62,7 +62,7 @@ TEST(DeviceRates, NoWattIsACliffAndMorePowerNeverSlows) {
 
 TEST(DeviceRates, AHigherPeakOfTheLanesTakesNothingFromTensorCores) {
   for (const char* name : {"L4", "T4", "A100-80"}) {
-    DeviceSpec device = *TestKnowledge().devices().Find(name);
+    DeviceSpec device = *TestReferenceData().devices().Find(name);
     const DeviceRates before = RatesOfDevice(device);
     device.fp32_tflops = 2 * *device.fp32_tflops;
     EXPECT_EQ(RatesOfDevice(device).clock_share, before.clock_share) << name;
@@ -86,7 +86,7 @@ boost_clock_mhz = { value = 1410, unit = "MHz", source = "as A100-SXM-80" }
 fp32_tflops = { value = 19.5, unit = "TFLOP/s", source = "as A100-SXM-80" }
 tdp_w = { value = 400, unit = "W", source = "as A100-SXM-80" }
 )"};
-  const auto more = Knowledge::LoadBuiltIn(std::array{kTwin});
+  const auto more = ReferenceData::LoadBuiltIn(std::array{kTwin});
   ASSERT_TRUE(more.ok()) << more.status().message();
   const DeviceCatalog& catalog = more.value()->devices();
   ASSERT_NE(catalog.Find("TWIN"), nullptr);
@@ -133,54 +133,57 @@ TEST(DeviceRates, ConvolutionsOfLibrariesThatWereNeverSeenToTryHaveTheirOwnRange
 }
 
 TEST(DeviceRates, AreThereForEveryShippedDevice) {
-  for (const DeviceSpec& device : TestKnowledge().devices().devices()) {
+  for (const DeviceSpec& device : TestReferenceData().devices().devices()) {
     const Result<DeviceRates> rates =
-        RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+        RatesOf(device, TestReferenceData().devices(), ShippedConstants());
     EXPECT_TRUE(rates.ok()) << rates.status().message();
     EXPECT_TRUE(device.l1_bytes.has_value()) << device.name;
   }
 }
 
 TEST(DeviceRates, WhatADeviceFileLacksIsThatOfItsKind) {
-  DeviceSpec device = *TestKnowledge().devices().Find("H100");
+  DeviceSpec device = *TestReferenceData().devices().Find("H100");
   device.l2_bytes.reset();
-  const DeviceRates rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants()).value();
+  const DeviceRates rates =
+      RatesOf(device, TestReferenceData().devices(), ShippedConstants()).value();
   EXPECT_EQ(rates.l2_bytes, 50 << 20);
   EXPECT_EQ(rates.guessed, "l2_bytes");
 }
 
 // Without a power limit nothing bounds its clock: that is a guess, and looks fast.
 TEST(DeviceRates, AMissingPowerLimitIsTold) {
-  DeviceSpec device = *TestKnowledge().devices().Find("T4");
+  DeviceSpec device = *TestReferenceData().devices().Find("T4");
   device.tdp_w.reset();
-  const DeviceRates rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants()).value();
+  const DeviceRates rates =
+      RatesOf(device, TestReferenceData().devices(), ShippedConstants()).value();
   EXPECT_EQ(rates.guessed, "tdp_w");
   EXPECT_EQ(rates.sustained_share, 1);
 }
 
 TEST(DeviceRates, PowerBoundsCardsWhoseComputeCapabilityIsNotSaid) {
-  DeviceSpec device = *TestKnowledge().devices().Find("L4");
+  DeviceSpec device = *TestReferenceData().devices().Find("L4");
   device.compute_capability.clear();
-  EXPECT_EQ(RatesOf(device, TestKnowledge().devices(), ShippedConstants()).value().sustained_share,
-            RatesOfGpu("L4").sustained_share);
+  EXPECT_EQ(
+      RatesOf(device, TestReferenceData().devices(), ShippedConstants()).value().sustained_share,
+      RatesOfGpu("L4").sustained_share);
 }
 
 TEST(DeviceRates, NameTheFigureThatIsMissing) {
-  DeviceSpec device = *TestKnowledge().devices().Find("T4");
+  DeviceSpec device = *TestReferenceData().devices().Find("T4");
   device.sm_count.reset();
-  Result<DeviceRates> rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+  Result<DeviceRates> rates = RatesOf(device, TestReferenceData().devices(), ShippedConstants());
   ASSERT_FALSE(rates.ok());
   EXPECT_EQ(rates.status().code(), StatusCode::kUsage);
   EXPECT_NE(rates.status().message().find("sm_count"), std::string::npos);
 
-  device = *TestKnowledge().devices().Find("T4");
+  device = *TestReferenceData().devices().Find("T4");
   device.l2_bytes.reset();
-  rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+  rates = RatesOf(device, TestReferenceData().devices(), ShippedConstants());
   ASSERT_TRUE(rates.ok());
   EXPECT_EQ(rates.value().guessed, "l2_bytes");
 
   device.architecture = "Kepler";
-  rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+  rates = RatesOf(device, TestReferenceData().devices(), ShippedConstants());
   ASSERT_FALSE(rates.ok());
   EXPECT_NE(rates.status().message().find("'Kepler'"), std::string::npos);
 }

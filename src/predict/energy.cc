@@ -101,13 +101,13 @@ bool Spans(const Samples& samples) {
 /// @param watts          the mean power that the counter says
 /// @param power_samples  of the same GPU over the same time; may be empty
 bool StoodStill(double watts, const Samples& power_samples) {
-  constexpr double kLeastOfLowestSample = 0.5;
+  constexpr double kMinOfLowestSample = 0.5;
   if (watts <= 0) return true;
   if (!Spans(power_samples)) return false;
   const auto lowest =
       std::min_element(power_samples.begin(), power_samples.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  return watts < kLeastOfLowestSample * lowest->second;
+  return watts < kMinOfLowestSample * lowest->second;
 }
 
 }  // namespace
@@ -167,9 +167,9 @@ std::int64_t WorkingGpus(const TraceStore& store, std::span<const Interval> step
 }
 
 double MeasuredOverModel(const StepEnergy& measured, const StepEnergy& modelled) {
-  constexpr double kMost = 2;
+  constexpr double kMax = 2;
   if (modelled.joules <= 0) return 1;
-  return std::clamp(measured.joules / modelled.joules, 1 / kMost, kMost);
+  return std::clamp(measured.joules / modelled.joules, 1 / kMax, kMax);
 }
 
 StepEnergy Carried(const StepEnergy& modelled, double measured_over_model, double step_ms,

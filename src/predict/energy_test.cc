@@ -44,7 +44,7 @@ TEST(Energy, LargeProductsTakeAllThePowerOfASmallCard) {
 }
 
 TEST(Energy, WithoutAPowerLimitThereIsNone) {
-  DeviceSpec device = *TestKnowledge().devices().Find("H200");
+  DeviceSpec device = *TestReferenceData().devices().Find("H200");
   device.tdp_w.reset();
   DeviceRates rates = RatesOfGpu("H200");
   rates.device = &device;

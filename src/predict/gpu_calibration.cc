@@ -39,18 +39,18 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
       ReadMeasuredOperators(table, [&](const std::string& name) { return name == device; });
   if (!operators.ok()) return operators.status();
   // Shorter ones are the host's, or the clock's.
-  constexpr double kLeastCallMs = 0.1, kLeastStreamMs = 0.01;
+  constexpr double kMinCallMs = 0.1, kMinStreamMs = 0.01;
   // No model is so wrong, and beyond it times have no room.
-  constexpr double kMostTimes = 50;
+  constexpr double kMaxTimes = 50;
   const std::vector<std::optional<TimedKernel>> kernels =
       TimedKernels(operators.value(), rates, constants);
   std::vector<LocalCorrection::Sample> samples;
   for (std::size_t i = 0; i < operators.value().size(); ++i) {
     const MeasuredOperator& op = operators.value()[i];
-    if (!op.on_source || op.measured_ms < (op.in_stream ? kLeastStreamMs : kLeastCallMs)) continue;
+    if (!op.on_source || op.measured_ms < (op.in_stream ? kMinStreamMs : kMinCallMs)) continue;
     if (!kernels[i]) continue;
     const double times = kernels[i]->times;
-    if (times > kMostTimes || times < 1 / kMostTimes) {
+    if (times > kMaxTimes || times < 1 / kMaxTimes) {
       return Status::BadInput(fmt::format(
           "{}: {} took {:.3g} ms, {:.3g} times what the model says; latency_ms is in milliseconds, "
           "and device and dtype must be those that it was measured with",
@@ -70,7 +70,7 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
     return Status::BadInput(fmt::format(
         "{}: no row of {} can be used: calls must take {} ms or more, one of many in a row {} ms, "
         "and its data sheet must give a peak for their type (is latency_ms in milliseconds?)",
-        table.name, device, kLeastCallMs, kLeastStreamMs));
+        table.name, device, kMinCallMs, kMinStreamMs));
   }
   return std::shared_ptr<const LocalCorrection>(
       std::make_shared<LocalCorrection>(samples, constants));

@@ -17,12 +17,12 @@ namespace headroom {
 Result<GpuModels> GpuModels::Load(std::span<const NamedText> device_files,
                                   const std::optional<NamedText>& constants) {
   GpuModels models;
-  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(device_files);
-  if (!knowledge.ok()) return knowledge.status();
-  models.knowledge_ = std::move(knowledge).value();
+  Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn(device_files);
+  if (!reference.ok()) return reference.status();
+  models.reference_ = std::move(reference).value();
   if (!device_files.empty()) {
     // What the user adds says nothing of what other cards sustain.
-    Result<std::unique_ptr<Knowledge>> shipped = Knowledge::LoadBuiltIn();
+    Result<std::unique_ptr<ReferenceData>> shipped = ReferenceData::LoadBuiltIn();
     if (!shipped.ok()) return shipped.status();
     models.shipped_ = std::move(shipped).value();
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/named_text.h"
 #include "base/status.h"
 #include "predict/device_rates.h"
@@ -29,7 +29,7 @@ class GpuModels {
   /// with the file and what is wrong with it.
   Status AddCalibration(const std::string& path);
 
-  const DeviceCatalog& devices() const { return knowledge_->devices(); }
+  const DeviceCatalog& devices() const { return reference_->devices(); }
   const KernelConstants& constants() const { return constants_; }
 
   /// Of a device by a name that the user wrote; fails (kUsage) with near names.
@@ -50,8 +50,8 @@ class GpuModels {
   std::string WhyExtrapolated(const DeviceRates& rates) const;
 
  private:
-  std::unique_ptr<Knowledge> knowledge_;
-  std::unique_ptr<Knowledge> shipped_;  ///< Without the user's devices; null: there are none.
+  std::unique_ptr<ReferenceData> reference_;
+  std::unique_ptr<ReferenceData> shipped_;  ///< Without the user's devices; null: there are none.
   std::map<std::string, std::string, std::less<>> places_;  ///< Of the user's, by short name.
   KernelConstants constants_;
   /// What was measured, by short name of the GPU.

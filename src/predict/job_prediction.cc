@@ -20,10 +20,10 @@ namespace headroom {
 namespace {
 
 /// What a profile may say beyond the model; more is a model that does not fit.
-constexpr double kMostResidual = 4;
+constexpr double kMaxResidual = 4;
 /// What one algorithm of a convolution may take, of another; more is a model that does not fit. 4.5
 /// was seen.
-constexpr double kMostOfAlgorithm = 10;
+constexpr double kMaxOfAlgorithm = 10;
 /// From that share of the GPU time on, products on tensor cores decide how well a step is known;
 /// they were held against one GPU alone, so their ranges are so many times as wide.
 constexpr double kSomeTensorCores = 0.05;
@@ -236,8 +236,8 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
   const Correction measured = MeasuredOn(target, work);
   const double weight = ResidualWeightOf(piece, target, measured.evidence);
   const double residual = std::clamp(piece.recorded_ns / piece.source_ns,
-                                     HasResidualModel(piece) ? 1 / kMostResidual : 0,
-                                     HasResidualModel(piece) ? kMostResidual : 1e9);
+                                     HasResidualModel(piece) ? 1 / kMaxResidual : 0,
+                                     HasResidualModel(piece) ? kMaxResidual : 1e9);
   return *there * std::exp(measured.log_factor) * std::pow(residual, weight) / piece.recorded_ns;
 }
 
@@ -269,8 +269,8 @@ ErrorRange JobPredictor::UntriedRange(const Plan& plan, const DeviceRates& targe
       const double evidence = MeasuredOn(target, WorkOf(piece)).evidence;
       const double weight = ResidualWeightOf(piece, target, evidence);
       const double told =
-          std::clamp(piece.recorded_ns / piece.source_ns, 1 / kMostOfAlgorithm, kMostOfAlgorithm);
-      const double carried = std::pow(std::clamp(told, 1 / kMostResidual, kMostResidual), weight);
+          std::clamp(piece.recorded_ns / piece.source_ns, 1 / kMaxOfAlgorithm, kMaxOfAlgorithm);
+      const double carried = std::pow(std::clamp(told, 1 / kMaxResidual, kMaxResidual), weight);
       none = 1 / carried;
       whole = told / carried;
     }

@@ -219,7 +219,7 @@ class ConstantFile {
   }
 
   Status ReadLibraries(const toml::table& root, KernelConstants& out) const {
-    constexpr double kLeastPiece = 4;
+    constexpr double kMinPiece = 4;
     const toml::array* list = root["library"].as_array();
     if (list == nullptr || list->empty()) return Bad("there is no [[library]]");
     for (const toml::node& node : *list) {
@@ -246,11 +246,11 @@ class ConstantFile {
         library.*flag.member = row[flag.key].value_or(false);
       }
       const std::optional<double> piece = NumberOf(row["piece_bytes"]);
-      if (!piece || (*piece != 0 && (*piece < kLeastPiece || *piece > kCacheLine))) {
+      if (!piece || (*piece != 0 && (*piece < kMinPiece || *piece > kCacheLine))) {
         return Bad(
             fmt::format("[[library]] '{}': piece_bytes must be there, a number from {} to "
                         "{}, or 0 where it is not known",
-                        library.name, kLeastPiece, kCacheLine));
+                        library.name, kMinPiece, kCacheLine));
       }
       library.piece_bytes = *piece;
       for (const std::string_view key :
@@ -308,8 +308,8 @@ class ConstantFile {
                    ErrorRange& out) const {
     const auto pair = root[section][key];
     const std::optional<double> low = NumberOf(pair[0]), high = NumberOf(pair[1]);
-    constexpr double kMost = 3;
-    if (!low || !high || *low > 0 || *high < 0 || *low < -kMost || *high > kMost) {
+    constexpr double kMax = 3;
+    if (!low || !high || *low > 0 || *high < 0 || *low < -kMax || *high > kMax) {
       return Bad(
           fmt::format("{} of [{}] must be [LOW, HIGH], natural logarithms around 0", key, section));
     }

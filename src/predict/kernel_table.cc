@@ -21,7 +21,7 @@ namespace headroom {
 namespace {
 
 /// Beyond these, products of extents have no room.
-constexpr double kMostExtent = 1e9;
+constexpr double kMaxExtent = 1e9;
 
 enum class Form { kProduct, kProducts, kConvolution, kSoftmax, kNorm, kOfTwo, kOfOne };
 
@@ -75,8 +75,8 @@ class RowReader {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
-        !std::isfinite(value) || value < least || value > kMostExtent) {
-      Fail(fmt::format("{} is '{}', not a number from {} to {}", column, text, least, kMostExtent));
+        !std::isfinite(value) || value < least || value > kMaxExtent) {
+      Fail(fmt::format("{} is '{}', not a number from {} to {}", column, text, least, kMaxExtent));
       return least;
     }
     return value;
@@ -160,7 +160,7 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
 constexpr double kSmallNs = 1e4;
 /// Calls of such kernels are slow for another reason where they are fewer than this share of an
 /// operator's calls.
-constexpr double kLeastShare = 0.02;
+constexpr double kMinShare = 0.02;
 /// Calls up to so many times what the host takes have the range of another machine's host.
 constexpr double kAlsoHost = 1.2;
 
@@ -199,7 +199,7 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
                                           const DeviceRates& rates,
                                           const KernelConstants& constants) {
   // Of fewer, all may be slow for another reason: the first calls of a process are.
-  constexpr std::size_t kLeastCalls = 3;
+  constexpr std::size_t kMinCalls = 3;
   struct Calls {
     std::size_t all = 0;
     std::vector<double> hosts;
@@ -217,8 +217,8 @@ std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& o
   }
   std::map<std::string, double> shown;
   for (auto& [op, calls] : by_operator) {
-    if (calls.hosts.size() < kLeastCalls ||
-        static_cast<double>(calls.hosts.size()) < kLeastShare * static_cast<double>(calls.all))
+    if (calls.hosts.size() < kMinCalls ||
+        static_cast<double>(calls.hosts.size()) < kMinShare * static_cast<double>(calls.all))
       continue;
     constexpr std::size_t kOneOf = 20;  // As many are faster: their clock was wrong.
     const auto at = calls.hosts.begin() + static_cast<std::ptrdiff_t>(calls.hosts.size() / kOneOf);
@@ -287,8 +287,8 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     if (!type.empty() && dtype == kTypes.end())
       row.Fail(fmt::format("dtype '{}' is not one of fp32, tf32, fp16, bf16", type));
     op.work = ReadWork(known->form, dtype == kTypes.end() ? DType::kF32 : dtype->second, row);
-    if (row.status().ok() && Operations(op.work) > kMostOperations)
-      row.Fail(fmt::format("is more work than {:g} operations", kMostOperations));
+    if (row.status().ok() && Operations(op.work) > kMaxOperations)
+      row.Fail(fmt::format("is more work than {:g} operations", kMaxOperations));
     const std::string& timing = row.Text("timing");
     op.in_stream = timing == "stream";
     if (!timing.empty() && !op.in_stream && timing != "call")
@@ -314,8 +314,8 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
   }
   const std::map<std::string, double> shown = ShownHostNs(operators, model, rates, constants);
   // What is left of a call that is hardly longer than its host's says little.
-  constexpr double kLeastTimes = 0.01;
-  constexpr double kMostHost = 0.8;  // Of a call, and what the model leaves where that is more.
+  constexpr double kMinTimes = 0.01;
+  constexpr double kMaxHost = 0.8;  // Of a call, and what the model leaves where that is more.
   std::vector<std::optional<TimedKernel>> kernels(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
     if (!model[i]) continue;
@@ -327,9 +327,9 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
     if (op.measured_ms > 0) {
       const double measured_ns = op.measured_ms * kNsPerMs;
       // What is assumed, or shown by other calls, gives way to what was measured.
-      const double most = std::max(kMostHost * measured_ns, measured_ns - *model[i]);
+      const double most = std::max(kMaxHost * measured_ns, measured_ns - *model[i]);
       kernel.host_ns = std::min(kernel.host_ns, most);
-      kernel.times = std::max(kLeastTimes, (measured_ns - kernel.host_ns) / *model[i]);
+      kernel.times = std::max(kMinTimes, (measured_ns - kernel.host_ns) / *model[i]);
     }
     kernels[i] = kernel;
   }
@@ -341,9 +341,9 @@ bool OnTensorCores(const KernelWork& work) {
   return (of == WorkClass::kProduct || of == WorkClass::kConvolution) && work.dtype != DType::kF32;
 }
 
-TableDoubts DoubtsOf(const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
-                     const KernelConstants& constants) {
-  TableDoubts doubts;
+TableUncertainty UncertaintyOf(const std::vector<MeasuredOperator>& operators,
+                               const DeviceRates& source, const KernelConstants& constants) {
+  TableUncertainty doubts;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const MeasuredOperator& op = operators[i];
     if (!op.on_source || op.measured_ms <= 0) continue;

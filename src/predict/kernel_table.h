@@ -74,11 +74,11 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
 bool OnTensorCores(const KernelWork& work);
 
 /// What the user of a table should know beside the times.
-struct TableDoubts {
+struct TableUncertainty {
   std::size_t implausible = 0;  ///< Rows whose time the source cannot have taken: another unit?
   std::size_t first = 0;        ///< The first of those; of meaning where there are any.
 };
-TableDoubts DoubtsOf(const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
-                     const KernelConstants& constants);
+TableUncertainty UncertaintyOf(const std::vector<MeasuredOperator>& operators,
+                               const DeviceRates& source, const KernelConstants& constants);
 
 }  // namespace headroom

@@ -175,7 +175,7 @@ TEST(KernelTable, TimesOfAnotherUnitAreNoticed) {
   const auto operators = Operators(
       "op,rows,cols,timing,latency_ms\nadd,65536,1024,stream,1.1\nadd,65536,1024,stream,1100\n"
       "add,65536,1024,stream,0.0011\nadd,8,8,call,0.03\n");
-  const TableDoubts doubts = DoubtsOf(operators, RatesOfGpu("V100"), ShippedConstants());
+  const TableUncertainty doubts = UncertaintyOf(operators, RatesOfGpu("V100"), ShippedConstants());
   EXPECT_EQ(doubts.implausible, 2);
   EXPECT_EQ(doubts.first, 1);
 }

@@ -49,6 +49,6 @@ WorkClass ClassOf(const KernelWork& work);
 double Operations(const KernelWork& work);
 
 /// Beyond this, times have no room, and no GPU has the memory.
-inline constexpr double kMostOperations = 1e21;
+inline constexpr double kMaxOperations = 1e21;
 
 }  // namespace headroom

@@ -65,7 +65,7 @@ Correction LocalCorrection::At(const KernelWork& work) const {
   weighted.reserve(found->second.size() + 1);
   for (const auto& [other, error] : found->second) {
     double squares = 0;
-    for (std::size_t i = 0; i < kMostExtents; ++i)
+    for (std::size_t i = 0; i < kMaxExtents; ++i)
       squares += (point[i] - other[i]) * (point[i] - other[i]);
     const double weight = std::exp(-squares / (2 * radius_ * radius_));
     near += weight;

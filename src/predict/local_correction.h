@@ -43,9 +43,9 @@ class LocalCorrection {
   std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::size_t kMostExtents = 8;
+  static constexpr std::size_t kMaxExtents = 8;
   /// Logarithms of extents and the like; what a kind has not is 0 in all of them.
-  using Point = std::array<double, kMostExtents>;
+  using Point = std::array<double, kMaxExtents>;
   /// Shapes of one kind and, where it decides which units compute, of one type.
   using Kind = std::pair<int, DType>;
   using Errors = std::vector<std::pair<Point, double>>;

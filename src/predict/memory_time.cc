@@ -45,15 +45,15 @@ RowLaunch ShortSoftmax(double columns, const DeviceRates& rates, const KernelCon
 /// and fits.
 RowLaunch LongSoftmax(double columns, double element_bytes, const DeviceRates& rates,
                       const KernelConstants& constants) {
-  constexpr double kWarp = 32, kMostThreads = 1024, kUsualThreads = 512, kSumBytes = 4;
+  constexpr double kWarp = 32, kMaxThreads = 1024, kUsualThreads = 512, kSumBytes = 4;
   constexpr double kAtOnceBytes = 16;  // Threads read so much at once where a row is aligned to it.
   const double at_once = kAtOnceBytes / element_bytes;
   RowLaunch launch{.again = 2};
   if (IsNewer(rates)) {
-    launch.threads = kMostThreads;
+    launch.threads = kMaxThreads;
   } else {
     // Doubled until they are at least half of what reading so much at once leaves to do.
-    const double most = std::min(std::floor(columns / at_once), kMostThreads);
+    const double most = std::min(std::floor(columns / at_once), kMaxThreads);
     launch.threads = std::max(kWarp, std::exp2(std::ceil(std::log2(std::floor(most / 2)))));
   }
   const bool aligned = std::fmod(columns, at_once) == 0;

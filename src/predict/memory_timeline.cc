@@ -44,8 +44,8 @@ std::optional<Entry> EntryOf(const nlohmann::json& row) {
 }  // namespace
 
 Result<RecordedMemory> ReadMemoryTimeline(const std::string& path) {
-  constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // Some 12 million entries.
-  const Result<std::string> text = ReadWholeText(path, kMostBytes);
+  constexpr std::size_t kMaxBytes = std::size_t{512} << 20;  // Some 12 million entries.
+  const Result<std::string> text = ReadWholeText(path, kMaxBytes);
   if (!text.ok()) return text.status();
   const auto bad = [&](const std::string& what) {
     return Status::BadInput(fmt::format("{}: {}", path, what));

@@ -25,10 +25,10 @@ namespace {
 using Json = nlohmann::json;
 using Extents = std::vector<double>;
 
-constexpr double kMostElements = 1e15;
+constexpr double kMaxElements = 1e15;
 
 /// Also of what is no number, as infinity times 0.
-bool IsTooMany(double elements) { return !(elements <= kMostElements); }
+bool IsTooMany(double elements) { return !(elements <= kMaxElements); }
 
 /// A row of a list, whatever the format.
 struct Row {
@@ -215,7 +215,7 @@ class RowWorks {
     if (kind == "MEM") {
       if (IsTooMany(AllElements(dimensions))) {
         return Bad(row_.place,
-                   fmt::format("shapes of MEM have more than {:g} elements", kMostElements));
+                   fmt::format("shapes of MEM have more than {:g} elements", kMaxElements));
       }
       AddMemory(phase, LargestElements(dimensions), dimensions, index);
       return Status::Ok();
@@ -241,7 +241,7 @@ class RowWorks {
           row_.place,
           fmt::format("dimensions of {} must be whole numbers, 1 or more, whose product is below "
                       "{:g}",
-                      kind, kMostElements));
+                      kind, kMaxElements));
     }
     const auto wants = [&](std::size_t count, std::string_view form) {
       if (extents->size() == count) return Status::Ok();
@@ -379,10 +379,10 @@ class Lists {
     double& all = operations_[at->second];
     for (std::size_t i = before; i < list.works.size(); ++i)
       all += list.works[i].repeats * Operations(list.works[i].work);
-    if (!(all <= kMostOperations)) {
+    if (!(all <= kMaxOperations)) {
       return Bad(row.place, fmt::format("with it, the step is more work than {:g} operations; "
                                         "correct its dimensions or repeat",
-                                        kMostOperations));
+                                        kMaxOperations));
     }
     return Status::Ok();
   }
@@ -412,9 +412,9 @@ std::string NameOfList(const std::string& model, const std::string& mode, const 
 Status ReadRepeats(const std::string& text, Row& row) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row.repeats);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(row.repeats) ||
-      row.repeats <= 0 || row.repeats > kMostElements)
+      row.repeats <= 0 || row.repeats > kMaxElements)
     return Bad(row.place, fmt::format("repeat is '{}', not a number above 0 and up to {:g}", text,
-                                      kMostElements));
+                                      kMaxElements));
   return Status::Ok();
 }
 
@@ -427,7 +427,7 @@ Status ReadShapes(const Json& inputs, const Json& output, Row& row) {
   const std::optional<Extents> extents = ExtentsOf(output);
   if (!extents) return Bad(row.place, "output must be a shape");
   if (IsTooMany(Elements(*extents)))
-    return Bad(row.place, fmt::format("output has more than {:g} elements", kMostElements));
+    return Bad(row.place, fmt::format("output has more than {:g} elements", kMaxElements));
   row.output = *extents;
   return Status::Ok();
 }
@@ -534,9 +534,9 @@ std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::strin
     names.push_back(kind);
   }
   if (kernels == 0) return {};
-  constexpr std::size_t kMostNames = 8;
-  const bool more = names.size() > kMostNames;
-  if (more) names.resize(kMostNames);
+  constexpr std::size_t kMaxNames = 8;
+  const bool more = names.size() > kMaxNames;
+  if (more) names.resize(kMaxNames);
   return fmt::format("{} of kinds that are not known ({}{}) {}", Plural(kernels, "kernel"),
                      fmt::join(names, ", "), more ? ", ..." : "",
                      kernels == 1 ? what_of_one : what);

@@ -54,11 +54,11 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     estimate.step.low = std::max(0.0, step - std::hypot(step - estimate.step.low, less));
     estimate.step.high = step + std::hypot(estimate.step.high - step, more);
   }
-  constexpr double kMostMs = 1e12;  // Some 30 years; times in nanoseconds have room for 300.
-  if (!(estimate.step.high <= kMostMs)) {
+  constexpr double kMaxMs = 1e12;  // Some 30 years; times in nanoseconds have room for 300.
+  if (!(estimate.step.high <= kMaxMs)) {
     return Status::BadInput(fmt::format(
         "{} would take more than {:g} ms a step on {}; correct its repeats and dimensions",
-        list.name.empty() ? "the list" : "'" + list.name + "'", kMostMs, rates.device->short_name));
+        list.name.empty() ? "the list" : "'" + list.name + "'", kMaxMs, rates.device->short_name));
   }
   return estimate;
 }

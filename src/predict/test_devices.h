@@ -23,7 +23,7 @@ inline const KernelConstants& ShippedConstants() {
 
 /// REQUIRES: a GPU of the catalogue.
 inline DeviceRates RatesOfGpu(std::string_view name) {
-  const DeviceCatalog& catalog = TestKnowledge().devices();
+  const DeviceCatalog& catalog = TestReferenceData().devices();
   const DeviceSpec* device = catalog.Find(name);
   EXPECT_NE(device, nullptr) << name;
   Result<DeviceRates> rates = RatesOf(*device, catalog, ShippedConstants());

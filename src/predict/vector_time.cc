@@ -17,7 +17,7 @@ constexpr double kSize = 4;  // Bytes of an element.
 constexpr double kWarp = 32;
 /// Into how many parts the sum over k may be split, and the least that a part may be.
 constexpr std::array kSplits = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0, 25.0};
-constexpr double kLeastPart = 128;
+constexpr double kMinPart = 128;
 
 /// Thread blocks of a kernel, all alike.
 struct Blocks {
@@ -157,7 +157,7 @@ double ChosenNs(const ProductWork& work, std::span<const std::size_t> tiles, boo
   TileTime best{.expected_ns = kNever, .ns = kNever};
   for (const std::size_t tile : tiles) {
     for (const double split : kSplits) {
-      if (split > 1 && (!splits || work.k / split < kLeastPart)) break;
+      if (split > 1 && (!splits || work.k / split < kMinPart)) break;
       const TileTime time =
           TileNs(work, constants.tiles[tile], {.split = split, .share = share}, rates, constants);
       if (time.expected_ns < best.expected_ns) best = time;

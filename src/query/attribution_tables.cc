@@ -8,9 +8,9 @@
 
 #include "analysis/analyze.h"
 #include "analysis/names/attribution.h"
-#include "analysis/names/knowledge.h"
 #include "analysis/names/name_facts.h"
 #include "analysis/names/operator_costs.h"
+#include "analysis/names/reference_data.h"
 #include "analysis/steps/steps.h"
 #include "base/large_vector.h"
 #include "cost/work_family.h"
@@ -228,9 +228,9 @@ std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
 }
 
 Result<AttributionTables> AttributionTables::Make(const TraceStore& store) {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-  NameFacts names(store, *knowledge.value());
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
+  NameFacts names(store, *reference.value());
   const Result<StepAnalysis> steps = AnalyzeSteps(store, names, AnalysisOptions());
   if (!steps.ok()) return steps.status();
   OperatorCosts costs(store);

@@ -136,7 +136,7 @@ Result<std::unique_ptr<Database>> Database::Open(QueryTables& tables) {
       sqlite3_open_v2(":memory:", &connection,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   auto database = std::unique_ptr<Database>(new Database(connection));
-  if (code != SQLITE_OK) return Status::Internal("cannot make a database in memory");
+  if (code != SQLITE_OK) return Status::Environment("cannot make a database in memory");
   if (Status status = database->MakeSchema(tables); !status.ok()) return status;
   return database;
 }
@@ -145,7 +145,8 @@ Database::~Database() { sqlite3_close_v2(connection_); }
 
 Status Database::MakeSchema(QueryTables& tables) {
   const auto failed = [&] {
-    return Status::Internal(fmt::format("cannot make the tables: {}", sqlite3_errmsg(connection_)));
+    return Status::Environment(
+        fmt::format("cannot make the tables: {}", sqlite3_errmsg(connection_)));
   };
   const auto execute = [&](const std::string& sql) {
     return sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
@@ -202,12 +203,12 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
   switch (code & kPrimaryCode) {
     case SQLITE_INTERRUPT:
       if (!running.late) return Status::Usage("interrupted");
-      return Status::Internal(
+      return Status::Environment(
           fmt::format("the query was stopped after {} s; ask for less (a range of start_ns, one "
                       "step, a join by id), or give it more time with {} (0: any)",
                       limits.time.ms() / 1e3, limits.more_time));
     case SQLITE_NOMEM:
-      return Status::Internal(fmt::format(
+      return Status::Environment(fmt::format(
           "the query took more than {} MB of memory; sort or group fewer rows and columns, or give "
           "it more with {} (0: any)",
           limits.memory_bytes >> 20, limits.more_memory));

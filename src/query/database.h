@@ -70,7 +70,8 @@ class Database {
   /// text that is left holds no statement where it is blank. Nothing but comments: runs nothing.
   ///
   /// kUsage: it is no SQL, names what is not there, or is not allowed, with the place; or it was
-  /// interrupted. kInternal: it went beyond a limit. The sink may have got rows before a failure.
+  /// interrupted. kEnvironment: it went beyond a limit. The sink may have got rows before a
+  /// failure.
   Result<std::string_view> RunFirst(std::string_view sql, const QueryLimits& limits,
                                     QuerySink& sink);
 

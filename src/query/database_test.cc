@@ -232,13 +232,13 @@ TEST_F(DatabaseTest, TimeAndMemoryAreBounded) {
   const Status late = Refused(
       "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n",
       {.time = DurationNs(50'000'000)});
-  EXPECT_EQ(late.code(), StatusCode::kInternal);
+  EXPECT_EQ(late.code(), StatusCode::kEnvironment);
   EXPECT_THAT(late.message(), HasSubstr("--timeout-s"));
   const Status large = Refused(
       "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) select "
       "count(*) from (select i, randomblob(100) r from n order by r)",
       {.memory_bytes = 8 << 20});
-  EXPECT_EQ(large.code(), StatusCode::kInternal);
+  EXPECT_EQ(large.code(), StatusCode::kEnvironment);
   EXPECT_THAT(large.message(), HasSubstr("--memory-mb"));
   const std::atomic<bool> interrupted = true;
   EXPECT_THAT(Refused("with recursive n(i) as (select 1 union all select i + 1 from n) select "

@@ -38,8 +38,8 @@ void FindMissing(JobRanks& job) {
   std::set<std::int64_t> present;
   for (const RankTimeline& rank : job.ranks) present.insert(*rank.rank);
   std::vector<std::int64_t> missing;
-  constexpr std::int64_t kMostRanks = 1'000'000;
-  for (std::int64_t rank = 0; rank < std::min(*world, kMostRanks); ++rank) {
+  constexpr std::int64_t kMaxRanks = 1'000'000;
+  for (std::int64_t rank = 0; rank < std::min(*world, kMaxRanks); ++rank) {
     if (!present.contains(rank)) missing.push_back(rank);
   }
   if (missing.empty()) return;
@@ -96,7 +96,7 @@ void FindUnaligned(JobRanks& job) {
        fmt::format("rank {}: fewer than {} collectives that all leave together (all-reduce, "
                    "all-gather, reduce-scatter) could be joined with those of other ranks, by "
                    "communicator, kind, size and step; nobody is compared with it",
-                   SomeOf(unaligned), kFewestMatches)});
+                   SomeOf(unaligned), kMinMatches)});
 }
 
 /// Ranks on clocks of their own: of another stage, or of another job of as many ranks.

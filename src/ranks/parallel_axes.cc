@@ -37,14 +37,14 @@ void Add(const RankCollective& collective, bool in_bytes, Traffic& traffic) {
 }
 
 void Infer(const Traffic& traffic, GroupAxis& group) {
-  constexpr double kMost = 0.5, kPartsOfLayers = 0.2;
+  constexpr double kMax = 0.5, kPartsOfLayers = 0.2;
   const auto is = [&](ParallelAxis axis, std::string_view why) {
     group.axis = axis;
     group.why = why;
   };
-  if (traffic.point_to_point >= kMost * traffic.all) {
+  if (traffic.point_to_point >= kMax * traffic.all) {
     is(ParallelAxis::kPipeline, "sends between two ranks at a time");
-  } else if (traffic.all_to_all >= kMost * traffic.all) {
+  } else if (traffic.all_to_all >= kMax * traffic.all) {
     is(ParallelAxis::kExpert, "all-to-all");
   } else if (traffic.reduced_forward >= kPartsOfLayers * traffic.all) {
     is(ParallelAxis::kTensor, "reduces in the forward");

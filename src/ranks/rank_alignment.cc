@@ -93,7 +93,7 @@ std::vector<double> Residuals(const std::vector<Distance>& distances, TimeNs ori
 }
 
 RankClock FitClock(std::vector<Distance> distances) {
-  constexpr std::size_t kFewestForDrift = 8;
+  constexpr std::size_t kMinForDrift = 8;
   constexpr double kBetterBy = 0.7;  // Of the median residual: else a slope is noise.
   constexpr int kOfTen = 90;
   std::sort(distances.begin(), distances.end(),
@@ -104,7 +104,7 @@ RankClock FitClock(std::vector<Distance> distances) {
   clock.origin = distances.front().at;
   double offset = 0;
   std::vector<double> rest = Residuals(distances, clock.origin, 0, &offset);
-  if (distances.size() >= kFewestForDrift) {
+  if (distances.size() >= kMinForDrift) {
     const double slope = SlopeOf(distances);
     double with_drift = 0;
     std::vector<double> better = Residuals(distances, clock.origin, slope, &with_drift);
@@ -161,7 +161,7 @@ class ClockFinder {
       }
     }
     const auto most = std::max_element(shared.begin(), shared.end());
-    if (most == shared.end() || *most < kFewestMatches) return std::nullopt;
+    if (most == shared.end() || *most < kMinMatches) return std::nullopt;
     return static_cast<std::size_t>(most - shared.begin());
   }
 
@@ -185,7 +185,7 @@ class ClockFinder {
     }
     bool found = false;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      if (distances[r].size() < kFewestMatches) continue;
+      if (distances[r].size() < kMinMatches) continue;
       alignment_.clocks[r] = FitClock(std::move(distances[r]));
       alignment_.clocks[r].root = root;
       alignment_.clocks[r].uncertainty += inherited;

@@ -27,7 +27,7 @@ struct MatchedCollective {
 
 /// What turns a rank's clock into that of another, its root.
 struct RankClock {
-  /// Whether enough collectives were matched (kFewestMatches) to tell.
+  /// Whether enough collectives were matched (kMinMatches) to tell.
   bool aligned = false;
   std::size_t root = 0;        ///< Index of the rank whose clock it is turned into.
   std::int64_t offset_ns = 0;  ///< At `origin`, to be taken off.
@@ -40,7 +40,7 @@ struct RankClock {
   TimeNs Aligned(TimeNs time) const;
 };
 
-inline constexpr std::size_t kFewestMatches = 3;
+inline constexpr std::size_t kMinMatches = 3;
 
 /// No clock is said to be known better: a profiler takes a GPU's stamps to the host's clock to
 /// about this.

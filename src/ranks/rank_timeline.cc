@@ -146,9 +146,9 @@ class TimelineReader {
 
 DurationNs UnixBaseOf(const TraceStore& store) {
   // The year 2043; what a reader lets through as a time is as much again.
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 4;
   const std::int64_t base = store.metadata.base_time_ns.value_or(0);
-  return DurationNs(base > 0 && base < kMost ? base : 0);
+  return DurationNs(base > 0 && base < kMax ? base : 0);
 }
 
 bool IsPointToPoint(std::string_view kind) {

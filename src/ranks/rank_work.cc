@@ -69,9 +69,9 @@ struct Deviation {
 /// Pearson's r, squared; 0 where they go against each other; none where either does not vary, or of
 /// too few.
 std::optional<double> SharedVariance(const std::vector<Deviation>& deviations) {
-  constexpr std::size_t kFewest = 6;
+  constexpr std::size_t kMin = 6;
   constexpr double kVaries = 1e-3;
-  if (deviations.size() < kFewest) return std::nullopt;
+  if (deviations.size() < kMin) return std::nullopt;
   const auto n = static_cast<double>(deviations.size());
   double xx = 0, yy = 0, xy = 0;
   for (const Deviation& deviation : deviations) {
@@ -189,12 +189,12 @@ class WorkComparer {
 
   /// Each by itself; the one that holds the others up most stands for all, where they differ.
   void ExplainStragglers() {
-    constexpr std::size_t kMostSaid = 3;
+    constexpr std::size_t kMaxSaid = 3;
     std::vector<std::size_t> late = waits_.stragglers;
     std::stable_sort(late.begin(), late.end(), [&](std::size_t a, std::size_t b) {
       return waits_.ranks[a].caused > waits_.ranks[b].caused;
     });
-    for (std::size_t i = 0; i < std::min(kMostSaid, late.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMaxSaid, late.size()); ++i) {
       const Reason reason = ExplainStraggler(late[i]);
       if (i == 0) work_.cause = reason.cause;
       if (!reason.why.empty()) work_.why += (work_.why.empty() ? "" : " ") + reason.why;

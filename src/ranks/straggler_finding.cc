@@ -32,10 +32,10 @@ std::string ActionFor(LateCause cause) {
 std::string NamesOf(const JobRanks& job) {
   const std::vector<std::size_t>& late = job.waits.stragglers;
   std::string names = late.size() == 1 ? "Rank " : "Ranks ";
-  constexpr std::size_t kMostShown = 4;
-  for (std::size_t i = 0; i < std::min(kMostShown, late.size()); ++i)
+  constexpr std::size_t kMaxShown = 4;
+  for (std::size_t i = 0; i < std::min(kMaxShown, late.size()); ++i)
     names += fmt::format("{}{}", i == 0 ? "" : ", ", job.ranks[late[i]].rank.value_or(0));
-  if (late.size() > kMostShown) names += fmt::format(" and {} more", late.size() - kMostShown);
+  if (late.size() > kMaxShown) names += fmt::format(" and {} more", late.size() - kMaxShown);
   if (!job.waits.straggler_host.empty()) names += " on " + job.waits.straggler_host;
   return names;
 }

@@ -196,10 +196,10 @@ bool AnyOfOneLayer(std::string_view text, bool is_source,
 
 bool AnyDecoded(std::string_view bytes, const std::function<bool(const Decoded&)>& visit) {
   if (AnyOfOneLayer(bytes, /*is_source=*/true, visit)) return true;
-  constexpr int kMostLayers = 3;  // JSON within JSON within a URL.
+  constexpr int kMaxLayers = 3;  // JSON within JSON within a URL.
   std::string text, next;
   std::string_view from = bytes;
-  for (int layer = 0; layer < kMostLayers && Unescaped(from, next); ++layer) {
+  for (int layer = 0; layer < kMaxLayers && Unescaped(from, next); ++layer) {
     std::swap(text, next);
     from = text;
     if (visit({"escaped", from, 0}) || AnyOfOneLayer(from, /*is_source=*/false, visit)) return true;

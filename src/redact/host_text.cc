@@ -125,21 +125,21 @@ std::size_t Ipv4At(std::string_view text, std::size_t at, char separator) {
 /// The end of the two-digit groups of a hardware address: six, or up to twenty of InfiniBand. With
 /// dashes, where a date may have as many, with a letter among them. `at`: there are too few.
 std::size_t HardwareAt(std::string_view text, std::size_t at, char separator) {
-  constexpr std::size_t kFewest = 6, kMost = 20;
+  constexpr std::size_t kMin = 6, kMax = 20;
   const auto is_group = [&](std::size_t begin) {
     const std::string_view group = text.substr(std::min(begin, text.size()), 3);
     return group.size() >= 2 && IsHexDigit(group[0]) && IsHexDigit(group[1]) &&
            (group.size() == 2 || !(IsLetter(group[2]) || IsDigit(group[2])));
   };
   std::size_t groups = 0, end = at;
-  for (std::size_t begin = at; groups < kMost && is_group(begin); begin = end + 1) {
+  for (std::size_t begin = at; groups < kMax && is_group(begin); begin = end + 1) {
     end = begin + 2;
     ++groups;
     if (end == text.size() || text[end] != separator) break;
   }
   const std::string_view found = text.substr(at, end - at);
   const bool fits =
-      groups >= kFewest && (separator == ':' || std::any_of(found.begin(), found.end(), IsLetter));
+      groups >= kMin && (separator == ':' || std::any_of(found.begin(), found.end(), IsLetter));
   return fits ? end : at;
 }
 
@@ -169,12 +169,12 @@ bool MayNameMachines(std::string_view word) {
 
 /// "r05u14": rack and unit; `at`: none begins here.
 std::size_t PlaceInRackAt(std::string_view text, std::size_t at) {
-  constexpr std::size_t kFewest = 2;
+  constexpr std::size_t kMin = 2;
   if (ToLower(text[at]) != 'r') return at;
   const std::size_t unit = RunOf(text, at + 1, IsDigit);
-  if (unit < at + 1 + kFewest || unit == text.size() || ToLower(text[unit]) != 'u') return at;
+  if (unit < at + 1 + kMin || unit == text.size() || ToLower(text[unit]) != 'u') return at;
   const std::size_t end = RunOf(text, unit + 1, IsDigit);
-  return end >= unit + 1 + kFewest ? end : at;
+  return end >= unit + 1 + kMin ? end : at;
 }
 
 /// "node[0001-0042]" or "rack2-[01-04,07]", as Slurm lists machines; `at`: none begins here. Other
@@ -297,17 +297,17 @@ std::size_t NumberedMachineAt(std::string_view text, std::size_t at) {
     const std::size_t place = RunOf(text, end + 1, IsDigit);
     if (place > end + 1 && ends_word(place)) return place;
   }
-  constexpr std::size_t kFewest = 3;
+  constexpr std::size_t kMin = 3;
   const std::string_view digits = text.substr(number, end - number);
   const bool begins_with_zero = digits.size() > 1 && digits[0] == '0';
   if (sign == '_') {
     // "node_0042"; "node_3" is one of a graph.
-    return begins_with_zero && digits.size() >= kFewest && MayNameMachines(word) ? end : at;
+    return begins_with_zero && digits.size() >= kMin && MayNameMachines(word) ? end : at;
   }
-  const bool as_of_many = digits.size() >= kFewest || begins_with_zero;
+  const bool as_of_many = digits.size() >= kMin || begins_with_zero;
   const bool is_machine = NamesMachinesAlone(word) || (word == "node" && digits.size() > 1) ||
                           (MayNameMachines(word) && as_of_many) ||
-                          (word == "n" && begins_with_zero && digits.size() > kFewest);
+                          (word == "n" && begins_with_zero && digits.size() > kMin);
   return is_machine ? end : at;
 }
 

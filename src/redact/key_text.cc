@@ -35,7 +35,7 @@ constexpr Issuer kIssuers[] = {
 constexpr std::string_view kResources[] = {"i-",   "vol-", "vpc-",  "subnet-", "sg-",
                                            "ami-", "eni-", "snap-", "rtb-",    "igw-",
                                            "lt-",  "fs-",  "vpce-"};
-constexpr std::size_t kFewestDigits = 8;
+constexpr std::size_t kMinDigits = 8;
 
 /// Whether a number was counted or measured: "17", "1010.25", "17/128", "3.5ms".
 bool IsCount(std::string_view text) {
@@ -146,9 +146,9 @@ std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
     if (!rest.starts_with(issuer.prefix)) continue;
     // "hf_transformers_attention" is a name; of capitals none begins so. Of "hf_hf_hf_" each would
     // be looked at to the end.
-    constexpr std::size_t kMostLooked = 256;
+    constexpr std::size_t kMaxLooked = 256;
     const std::size_t begin = at + issuer.prefix.size();
-    const std::string_view head = text.substr(0, std::min(text.size(), begin + kMostLooked));
+    const std::string_view head = text.substr(0, std::min(text.size(), begin + kMaxLooked));
     const std::size_t looked = RunOf(head, begin, IsKeyByte);
     const bool is_name =
         IsLower(issuer.prefix[0]) && !LooksDrawn(text.substr(begin, looked - begin));
@@ -158,7 +158,7 @@ std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
     if (!rest.starts_with(resource)) continue;
     const std::size_t digits = at + resource.size();
     const std::size_t end = RunOf(text, digits, IsHexDigit);
-    if (end - digits >= kFewestDigits && (end == text.size() || !IsLetterOrDigit(text[end])))
+    if (end - digits >= kMinDigits && (end == text.size() || !IsLetterOrDigit(text[end])))
       return end;
   }
   return SignedTokenAt(text, at);

@@ -157,8 +157,8 @@ Result<std::optional<Leak>> LeakScan::ScanFile(const std::string& path, std::int
   if (!source.ok()) return source.status();
   constexpr std::size_t kBlock = std::size_t{4} << 20;
   // Each byte may be written as six, and a find is judged by the word around it.
-  constexpr std::size_t kMostOfAByte = 6, kAround = 256;
-  const std::size_t overlap = kMostOfAByte * (longest_ + kAround);
+  constexpr std::size_t kMaxOfAByte = 6, kAround = 256;
+  const std::size_t overlap = kMaxOfAByte * (longest_ + kAround);
   std::string text;
   std::vector<char> block(kBlock);
   bytes = 0;

@@ -136,13 +136,13 @@ bool PublicNames::IsPublicWord(std::string_view word) const {
   std::string letters;      // Parts of one letter between underscores.
   std::size_t changes = 0;  // From letters to digits, there.
   const auto looks_random = [&] {
-    constexpr std::size_t kMostLetters = 3;  // m16n8k16
-    constexpr std::size_t kMostChanges = 8;
+    constexpr std::size_t kMaxLetters = 3;  // m16n8k16
+    constexpr std::size_t kMaxChanges = 8;
     std::sort(letters.begin(), letters.end());
     const bool usual = letters.find_first_not_of("bdfikmnstux") == std::string::npos;
     letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
-    return letters.size() > kMostLetters || (letters.size() == kMostLetters && !usual) ||
-           changes > kMostChanges;
+    return letters.size() > kMaxLetters || (letters.size() == kMaxLetters && !usual) ||
+           changes > kMaxChanges;
   };
   for (std::size_t at = 0; at < word.size();) {
     const char c = word[at];

@@ -207,13 +207,13 @@ bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
                                       std::size_t size) const {
   // What a login repeats a thousand times is one word, and looked at a thousand times: none of the
   // public ones is as long.
-  constexpr std::size_t kMostAround = 1024;
+  constexpr std::size_t kMaxAround = 1024;
   std::size_t begin = at, end = at + size;
-  while (begin > 0 && at - begin < kMostAround && IsWordByte(text[begin - 1])) --begin;
-  while (end < text.size() && end - at - size < kMostAround && IsWordByte(text[end])) ++end;
+  while (begin > 0 && at - begin < kMaxAround && IsWordByte(text[begin - 1])) --begin;
+  while (end < text.size() && end - at - size < kMaxAround && IsWordByte(text[end])) ++end;
   const std::string_view word = text.substr(begin, end - begin);
   if (word.size() == size) return false;
-  if (word.size() <= kMostAround && Stays(word)) return true;
+  if (word.size() <= kMaxAround && Stays(word)) return true;
   bool inside = false;
   ForEachPart(word, [&](std::size_t first, std::size_t last) {
     inside |= begin + first <= at && at + size <= begin + last && last - first > size &&
@@ -252,11 +252,11 @@ void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
 /// The end of the longest that was learned by its form and stands at `at`, apart from letters and
 /// digits around; `at`: none does.
 std::size_t TextRedactor::ByFormAt(std::string_view text, std::size_t at) const {
-  constexpr std::size_t kMostPieces = 8;
+  constexpr std::size_t kMaxPieces = 8;
   if (by_form_.empty() || !IsLetterOrDigit(text[at]) || (at > 0 && IsLetterOrDigit(text[at - 1])))
     return at;
   std::size_t found = at, end = at;
-  for (std::size_t piece = 0; piece < kMostPieces && end < text.size(); ++piece, ++end) {
+  for (std::size_t piece = 0; piece < kMaxPieces && end < text.size(); ++piece, ++end) {
     while (end < text.size() && IsLetterOrDigit(text[end])) ++end;
     if (by_form_.contains(LowerCase(text.substr(at, end - at)))) found = end;
     if (end == text.size() || !IsHostByte(text[end])) break;
@@ -736,9 +736,9 @@ void TextRedactor::Spare(std::string_view text, NameRole role,
 }
 
 void TextRedactor::NoteDecisive(std::string_view text, std::string_view now, NameRole role) {
-  constexpr std::size_t kMost = 4;
-  constexpr std::size_t kMostJudged = 4096;  // A hostile file has more, and each takes time.
-  if (decisive_.size() == kMost || parts_judged_ > kMostJudged || !options_.mean_the_same ||
+  constexpr std::size_t kMax = 4;
+  constexpr std::size_t kMaxJudged = 4096;  // A hostile file has more, and each takes time.
+  if (decisive_.size() == kMax || parts_judged_ > kMaxJudged || !options_.mean_the_same ||
       now == text)
     return;
   const std::string_view name = text.substr(0, kLongestName);
@@ -750,8 +750,8 @@ void TextRedactor::NoteDecisive(std::string_view text, std::string_view now, Nam
       const std::string_view part = word.substr(first, last - first);
       const bool is_noted = std::any_of(decisive_.begin(), decisive_.end(),
                                         [&](const Needed& noted) { return noted.part == part; });
-      if (decisive_.size() == kMost || is_noted || Stays(part)) return;
-      if (++parts_judged_ > kMostJudged) return;
+      if (decisive_.size() == kMax || is_noted || Stays(part)) return;
+      if (++parts_judged_ > kMaxJudged) return;
       std::string without(name.substr(0, begin + first));
       without.append("word").append(name.substr(begin + last));
       if (!options_.mean_the_same(name, without, role))
@@ -805,9 +805,9 @@ std::string TextRedactor::Process(std::string_view text) {
   const std::string_view first = text.substr(0, end);
   const std::string_view behind = text.substr(std::min(end + 1, text.size()));
   // "GPU 0" is no command line.
-  constexpr std::size_t kMostDigits = 3;
+  constexpr std::size_t kMaxDigits = 3;
   const bool is_number =
-      behind.size() <= kMostDigits && std::all_of(behind.begin(), behind.end(), IsDigit);
+      behind.size() <= kMaxDigits && std::all_of(behind.begin(), behind.end(), IsDigit);
   if (behind.find_first_not_of(kEnds) == std::string_view::npos || (is_number && Stays(first)))
     return out + Text(text);
   out += Text(first);

@@ -5,7 +5,7 @@
 #include <limits>
 
 namespace headroom {
-namespace format_test {
+namespace number_format_test {
 
 TEST(Plural, OneIsSingular) {
   EXPECT_EQ(Plural(1, "GPU task"), "1 GPU task");
@@ -93,5 +93,5 @@ TEST(Format, CountsBytesRatesAndFactors) {
   EXPECT_EQ(FormatFactor(1.349), "1.35x");
 }
 
-}  // namespace format_test
+}  // namespace number_format_test
 }  // namespace headroom

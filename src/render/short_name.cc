@@ -216,12 +216,12 @@ std::string CutSignature(const std::string& text, std::size_t width, Charset cha
   const std::size_t open = text.find('<');
   const std::size_t whole = DisplayWidth(text);
   if (whole <= width || open == std::string::npos) return CutMiddle(text, width, charset);
-  constexpr std::size_t kLeast = 10;
+  constexpr std::size_t kMin = 10;
   const std::size_t mark = charset == Charset::kUtf8 ? 1 : 3;
   const std::size_t excess = whole + mark - width;
-  if (open >= kLeast + excess)
+  if (open >= kMin + excess)
     return CutAround(text, width, text.size(), charset, std::min(open - excess, width - 8));
-  return CutAround(text, width, open, charset, std::min({open, kLeast, width - 8}));
+  return CutAround(text, width, open, charset, std::min({open, kMin, width - 8}));
 }
 
 /// Indices of `texts` by text, for texts that occur more than once, in order of first appearance.

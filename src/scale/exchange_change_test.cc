@@ -19,7 +19,7 @@ constexpr double kUpdate = 1.2 + 98.8 / 2;  ///< Of half of the parameters: its 
 class ExchangeChangeTest : public testing::Test {
  protected:
   explicit ExchangeChangeTest(const StoreBuilder& builder = TwoLayers()) : store_(builder.Build()) {
-    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, Calibration());
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestReferenceData(), {}, Calibration());
     EXPECT_TRUE(job.ok()) << job.status().message();
     job_ = std::move(job).value();
     forecaster_ = std::make_unique<Forecaster>(*job_);

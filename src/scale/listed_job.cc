@@ -75,7 +75,7 @@ std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const Device
 /// many times as a whole; one with a broken number of repeats, or with more than any model has,
 /// comes once and takes so much longer.
 std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators) {
-  constexpr double kMostUnrolled = 100'000;  // Operators; beyond, a list is damaged or made up.
+  constexpr double kMaxUnrolled = 100'000;  // Operators; beyond, a list is damaged or made up.
   std::vector<TimedOperator> all;
   for (std::size_t first = 0, last; first < operators.size(); first = last) {
     const double repeats = operators[first].repeats;
@@ -84,7 +84,7 @@ std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators)
     const bool whole =
         repeats == std::floor(repeats) &&
         static_cast<double>(all.size()) + repeats * static_cast<double>(last - first) <=
-            kMostUnrolled;
+            kMaxUnrolled;
     const double times = whole ? repeats : 1, factor = whole ? 1 : repeats;
     for (double layer = 0; layer < times; ++layer) {
       for (std::size_t i = first; i < last; ++i) {
@@ -165,11 +165,11 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
   const Result<StepEstimate> estimate = EstimateStep(list, rates, constants);
   if (!estimate.ok()) return estimate.status();
   // What is replayed has room for 25 hours in one piece; nobody's step takes one.
-  constexpr double kMostMs = 3.6e6;
-  if (estimate.value().step.mid > kMostMs) {
+  constexpr double kMaxMs = 3.6e6;
+  if (estimate.value().step.mid > kMaxMs) {
     return Status::NoAnswer(fmt::format(
         "a step of {:.3g} hours on {} is not replayed: check the list's repeats and shapes",
-        estimate.value().step.mid / kMostMs, rates.device->short_name));
+        estimate.value().step.mid / kMaxMs, rates.device->short_name));
   }
   const auto unroll = [&](const ShardedList& shared) {
     return Unrolled(TimeOperators(shared, rates, constants));

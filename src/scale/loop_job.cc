@@ -33,7 +33,7 @@ struct ReadyGradient {
 };
 
 /// Of a gradient: beyond it, the record is damaged.
-constexpr double kMostBytes = 1e13;
+constexpr double kMaxBytes = 1e13;
 
 /// In order of time.
 std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
@@ -44,7 +44,7 @@ std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
     const std::string_view text = FindMember(store.Text(instants.args[row]), "bytes");
     double bytes = 0;
     std::from_chars(text.data(), text.data() + text.size(), bytes);
-    if (bytes > 0 && bytes <= kMostBytes) found.push_back({instants.time[row], bytes});
+    if (bytes > 0 && bytes <= kMaxBytes) found.push_back({instants.time[row], bytes});
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.time < b.time; });
@@ -80,7 +80,8 @@ TimeNs LastEnd(const std::vector<Interval>& ranges, Interval within, TimeNs othe
 
 }  // namespace
 
-Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Knowledge& knowledge,
+Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
+                                               const ReferenceData& reference,
                                                const AnalysisOptions& options,
                                                double bucket_bytes) {
   if (store.gpu_tasks.rows() > 0)
@@ -96,7 +97,7 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
                                       "headroom.torch.profile_loop(loader, model, optimizer)"
                                 : fmt::format("{}. In what is left, {}", damage, what));
   }
-  NameFacts names(store, knowledge);
+  NameFacts names(store, reference);
   const Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
   if (!steps.ok()) return steps.status();
   const std::vector<Interval>& hosts = steps.value().hosts;
@@ -145,8 +146,8 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
 double LoopJob::StepError() const {
   // Of a handful of steps too few to tell, what a loop on a quiet host usually varies by.
   constexpr double kUsualDeviation = 0.05;
-  constexpr double kMost = 0.5;
-  return std::min(kMost,
+  constexpr double kMax = 0.5;
+  return std::min(kMax,
                   deviation_.value_or(kUsualDeviation) / std::sqrt(static_cast<double>(steps_)));
 }
 

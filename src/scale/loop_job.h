@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "analysis/analyze.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/status.h"
 #include "scale/scaling_curve.h"
 #include "scale/work_chain.h"
@@ -23,7 +23,8 @@ namespace headroom {
 class LoopJob final : public ScalableJob {
  public:
   /// Fails (kNoAnswer) where no whole step has gradients, or work ran on a GPU.
-  static Result<std::unique_ptr<LoopJob>> Make(const TraceStore& store, const Knowledge& knowledge,
+  static Result<std::unique_ptr<LoopJob>> Make(const TraceStore& store,
+                                               const ReferenceData& reference,
                                                const AnalysisOptions& options, double bucket_bytes);
 
   ScaledStep OnOneGpu() override;

@@ -27,7 +27,7 @@ StoreBuilder Loop(int steps = 3) {
 }
 
 Result<std::unique_ptr<LoopJob>> Make(const StoreBuilder& b) {
-  return LoopJob::Make(*b.Build(), TestKnowledge(), {}, kBucketBytes);
+  return LoopJob::Make(*b.Build(), TestReferenceData(), {}, kBucketBytes);
 }
 
 /// 8 bytes a nanosecond and 1 us a message.
@@ -54,7 +54,7 @@ TEST(LoopJobTest, TransfersGoBesideTheBackward) {
 
 TEST(LoopJobTest, OneBucketWaitsForTheLastGradient) {
   Result<std::unique_ptr<LoopJob>> job =
-      LoopJob::Make(*Loop().Build(), TestKnowledge(), {}, /*bucket_bytes=*/1e6);
+      LoopJob::Make(*Loop().Build(), TestReferenceData(), {}, /*bucket_bytes=*/1e6);
   ASSERT_TRUE(job.ok());
   EXPECT_DOUBLE_EQ(OnTwo(*job.value()).step_ms.mid, 1.252);
   StoreBuilder small;

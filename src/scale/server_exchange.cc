@@ -14,7 +14,7 @@ namespace {
 /// The size that BytePS's measurements led to (BYTEPS_PARTITION_BYTES).
 constexpr double kSliceBytes = 4'096'000;
 /// Of a tensor; more are larger, as what is replayed has room for so many.
-constexpr double kMostSlices = 4096;
+constexpr double kMaxSlices = 4096;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Effect InsertServerExchange(const Job& job, const Exchange& exchange, std::int64
                                               .members = placement.gpus});
   for (const GradientStep& step : opened.steps) {
     for (const Gradient& gradient : step.gradients) {
-      const double slices = std::clamp(std::ceil(gradient.bytes / kSliceBytes), 1.0, kMostSlices);
+      const double slices = std::clamp(std::ceil(gradient.bytes / kSliceBytes), 1.0, kMaxSlices);
       Edit::ChannelTask send;
       send.step = job.graph().tasks[gradient.ready].step;
       send.bytes = gradient.bytes / slices;

@@ -90,9 +90,9 @@ class ShardedExchange {
   }
 
   bool AccumulatesMoreThanItUpdates() const {
-    constexpr double kMost = 1.5;
+    constexpr double kMax = 1.5;
     const double parameters = ParameterBytes(job_, updates_.front());
-    return parameters > 0 && steps_.front().Bytes() > kMost * parameters;
+    return parameters > 0 && steps_.front().Bytes() > kMax * parameters;
   }
 
   void ShareUpdates() {

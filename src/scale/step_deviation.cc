@@ -6,7 +6,7 @@
 namespace headroom {
 
 std::optional<double> StepDeviation(std::vector<double> times) {
-  if (times.size() < kFewestSteps) return std::nullopt;
+  if (times.size() < kMinSteps) return std::nullopt;
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   const double median = *middle;

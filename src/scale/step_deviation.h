@@ -9,12 +9,12 @@
 namespace headroom {
 
 /// Standard deviation of times as a share of their median, from their median distance to it, so
-/// that one that stands out tells nothing. nullopt for fewer than kFewestSteps.
+/// that one that stands out tells nothing. nullopt for fewer than kMinSteps.
 std::optional<double> StepDeviation(std::vector<double> times);
 
 /// Of whole recorded steps, without the first, which began in the middle of what came before.
 std::optional<double> StepDeviation(const Steps& steps);
 
-inline constexpr int kFewestSteps = 4;
+inline constexpr int kMinSteps = 4;
 
 }  // namespace headroom

@@ -33,7 +33,7 @@ Topology Flat() { return FlatTopology(1, DurationNs(0), 1); }
 class TracedJobTest : public testing::Test {
  protected:
   TracedJobTest() : store_(TwoRanks()) {
-    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, Calibration());
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestReferenceData(), {}, Calibration());
     EXPECT_TRUE(job.ok()) << job.status().message();
     job_ = std::move(job).value();
     forecaster_ = std::make_unique<Forecaster>(*job_);
@@ -112,7 +112,8 @@ TEST(RecordedGpusTest, OneWhereNothingCommunicates) {
   }
   const std::unique_ptr<TraceStore> store = b.Build();
   store->metadata.world_size = 8;
-  const Result<std::unique_ptr<Job>> job = Job::Make(*store, TestKnowledge(), {}, Calibration());
+  const Result<std::unique_ptr<Job>> job =
+      Job::Make(*store, TestReferenceData(), {}, Calibration());
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(RecordedGpus(*job.value()), 1);
 }

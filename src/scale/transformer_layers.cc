@@ -63,10 +63,10 @@ class LayerFinder {
 
   void AddAttention(const Attention& attention) {
     if (!found_.shards.empty()) AddFeedForward(attention.first);
-    constexpr int kMostInputs = 3;  // Query, key and value.
+    constexpr int kMaxInputs = 3;  // Query, key and value.
     std::size_t first = attention.first;
     int inputs = 0;
-    for (std::size_t i = attention.first; i-- > End() && inputs < kMostInputs;) {
+    for (std::size_t i = attention.first; i-- > End() && inputs < kMaxInputs;) {
       if (forward_[i].kind != Kind::kProduct) continue;
       if (forward_[i].inputs != found_.width) break;
       first = i;

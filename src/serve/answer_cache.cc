@@ -4,7 +4,7 @@ namespace headroom {
 namespace {
 
 /// Some hundreds of answers; beyond, all are forgotten.
-constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ const std::string* AnswerCache::Find(const std::string& key) const {
 }
 
 void AnswerCache::Keep(const std::string& key, const std::string& answer) {
-  if (bytes_ + answer.size() > kMostBytes) {
+  if (bytes_ + answer.size() > kMaxBytes) {
     answers_.clear();
     bytes_ = 0;
   }

@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kIdleTime{5};
 /// Without any progress of an answer, and for all of it: a tunnel may be slow.
 constexpr std::chrono::seconds kStallTime{5}, kAnswerTime{120};
 /// Line and headers; nothing that is answered has a body.
-constexpr std::size_t kMostRequestBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 10;
 /// The same two while others wait for a thread: what is sent whole is here long before.
 constexpr std::chrono::milliseconds kCrowdedTime{500};
 /// How soon a server that stops is seen to.
@@ -68,7 +68,7 @@ class BoundedStream final : public httplib::Stream {
   /// Waits for the first byte of a request. False: none comes.
   bool AwaitRequest() {
     answer_deadline_.reset();
-    left_ = kMostRequestBytes;
+    left_ = kMaxRequestBytes;
     crowded_deadline_ = Clock::now() + kCrowdedTime;
     if (begin_ == end_ && !Wait(POLLIN, Clock::now() + kIdleTime)) return false;
     request_deadline_ = Clock::now() + kRequestTime;

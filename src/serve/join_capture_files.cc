@@ -5,14 +5,14 @@
 
 namespace headroom {
 
-Status JoinCaptureFiles(TraceStore& store, const Knowledge& knowledge,
+Status JoinCaptureFiles(TraceStore& store, const ReferenceData& reference,
                         const std::vector<std::string>& paths, const OpenOptions& options) {
   const Result<std::vector<CaptureFile>> files = OpenCaptures(paths, options);
   if (!files.ok()) return files.status();
   std::vector<CaptureTrace> captures;
   for (const CaptureFile& file : files.value())
     captures.push_back({file.store.get(), file.batch_size});
-  JoinCaptures(store, knowledge, captures);
+  JoinCaptures(store, reference, captures);
   return Status::Ok();
 }
 

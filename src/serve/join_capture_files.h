@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/status.h"
 #include "ingest/open_trace.h"
 #include "store/trace_store.h"
@@ -13,7 +13,7 @@ namespace headroom {
 
 /// JoinCaptures() with what OpenCaptures() reads; no files: with the captures of the trace itself.
 /// Fails as OpenCaptures() does. REQUIRES: called at most once for a store.
-Status JoinCaptureFiles(TraceStore& store, const Knowledge& knowledge,
+Status JoinCaptureFiles(TraceStore& store, const ReferenceData& reference,
                         const std::vector<std::string>& paths, const OpenOptions& options);
 
 }  // namespace headroom

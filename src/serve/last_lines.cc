@@ -50,19 +50,19 @@ void LastLines::Take(char c) {
       return;
     case '\n':
       whole_.push_back(std::exchange(line_, ""));
-      if (whole_.size() > kMostLines) whole_.pop_front();
+      if (whole_.size() > kMaxLines) whole_.pop_front();
       returned_ = false;
       return;
     default:
       if (std::exchange(returned_, false)) line_.clear();
-      if (line_.size() < kMostBytes) line_ += c;
+      if (line_.size() < kMaxBytes) line_ += c;
   }
 }
 
 std::vector<std::string> LastLines::Now() const {
   std::vector<std::string> lines(whole_.begin(), whole_.end());
   if (!line_.empty()) lines.push_back(line_);
-  if (lines.size() > kMostLines) lines.erase(lines.begin());
+  if (lines.size() > kMaxLines) lines.erase(lines.begin());
   return lines;
 }
 

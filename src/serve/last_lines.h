@@ -14,7 +14,7 @@ namespace headroom {
 /// shows it.
 class LastLines {
  public:
-  static constexpr std::size_t kMostLines = 20, kMostBytes = 400;  ///< Of a line.
+  static constexpr std::size_t kMaxLines = 20, kMaxBytes = 400;  ///< Of a line.
 
   void Append(std::string_view output);
   /// The one that is not ended yet, too, unless it is empty.

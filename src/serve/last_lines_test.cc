@@ -24,7 +24,7 @@ TEST(LastLinesTest, TheLastAlone) {
   for (int i = 0; i < 1000; ++i) lines.Append(std::to_string(i) + "\n");
   lines.Append("end");
   const Lines now = lines.Now();
-  ASSERT_EQ(now.size(), LastLines::kMostLines);
+  ASSERT_EQ(now.size(), LastLines::kMaxLines);
   EXPECT_EQ(now.back(), "end");
   EXPECT_EQ(now.front(), "981");
 }
@@ -51,7 +51,7 @@ TEST(LastLinesTest, EscapeSequencesAreLeftOut) {
 TEST(LastLinesTest, LongLinesAreCut) {
   const Lines now = LinesOf(std::string(1'000'000, 'x'));
   ASSERT_EQ(now.size(), 1U);
-  EXPECT_EQ(now.front().size(), LastLines::kMostBytes);
+  EXPECT_EQ(now.front().size(), LastLines::kMaxBytes);
 }
 
 }  // namespace last_lines_test

@@ -93,7 +93,7 @@ Result<std::unique_ptr<TraceSession>> LiveSession::Open(
   try {
     return open_(files);
   } catch (const std::bad_alloc&) {
-    return Status::Internal("there is not enough memory to read the files beside those shown");
+    return Status::Environment("there is not enough memory to read the files beside those shown");
   }
 }
 

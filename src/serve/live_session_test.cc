@@ -114,8 +114,8 @@ TEST_F(LiveSessionTest, AFileThatStillGrowsIsWaitedFor) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     const LiveSession::State now = live->Now();
     // Where this thread itself was kept from writing for so long, the file did look whole.
-    constexpr std::chrono::milliseconds kMost(400);
-    if (written - before > kMost || Clock::now() - written > kMost)
+    constexpr std::chrono::milliseconds kMax(400);
+    if (written - before > kMax || Clock::now() - written > kMax)
       GTEST_SKIP() << "the machine is too busy to tell";
     EXPECT_EQ(now.generation, 0);
     EXPECT_EQ(now.problem, "");

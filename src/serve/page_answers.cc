@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/ascii.h"
 #include "answers/report/base64.h"
+#include "base/ascii.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
 #include "whatif/scenarios/scenario.h"
@@ -43,12 +43,12 @@ const FirstQuestion kFirstQuestions[] = {
 };
 
 /// Before base64 makes a third more of them.
-constexpr std::size_t kMostTileBytes = 2'000'000;
+constexpr std::size_t kMaxTileBytes = 2'000'000;
 
 /// The whole trace, as finely as there is room for.
 void AddTimeline(TimelineAnswers& timeline, std::vector<PageAnswer>& answers) {
   answers.push_back({"timeline", timeline.TracksJson()});
-  for (const TimelineAnswers::KeptTile& tile : timeline.CoarseTiles(kMostTileBytes)) {
+  for (const TimelineAnswers::KeptTile& tile : timeline.CoarseTiles(kMaxTileBytes)) {
     answers.push_back({fmt::format("timeline/tile?level={}&index={}", tile.level, tile.index),
                        fmt::format("\"{}\"", Base64(tile.bytes))});
   }

@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kPollTime(100);
 /// From SIGTERM to SIGKILL: time to write a checkpoint, for the program and for what it left.
 constexpr std::chrono::seconds kGrace(5);
 /// What is read at once, so that who prints without end does not keep us from seeing the rest.
-constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
+constexpr std::size_t kMaxAtOnce = std::size_t{64} << 10;
 
 /// What a program prints.
 class Output {
@@ -36,7 +36,7 @@ class Output {
   static Result<Output> Open() {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-      return Status::Internal(
+      return Status::Environment(
           fmt::format("cannot read what a program prints: {}", std::strerror(errno)));
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);  // Of this end alone.
@@ -90,7 +90,7 @@ class Output {
     return static_cast<std::size_t>(size);
   }
 
-  using Buffer = std::array<char, kMostAtOnce>;
+  using Buffer = std::array<char, kMaxAtOnce>;
 
   int reads_, writes_;
   std::unique_ptr<Buffer> buffer_;

@@ -22,8 +22,8 @@ struct ProgramRun {
 /// Waits for the program's end and returns its exit code as a shell gives it. It reads nothing, and
 /// has a process group of its own; what is left of that when it has ended is ended, too. Who is to
 /// end gets SIGTERM, and SIGKILL 5 s later; of what prints on meanwhile, not all may be taken.
-/// Fails (kUsage) where it cannot be started, or (kInternal) where the system has nothing left for
-/// it.
+/// Fails (kUsage) where it cannot be started, or (kEnvironment) where the system has nothing left
+/// for it.
 Result<int> RunToEnd(const ProgramRun& run);
 
 }  // namespace headroom

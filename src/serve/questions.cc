@@ -14,16 +14,16 @@ namespace {
 
 /// Each costs a replay or several, and one question's replays are one after the other.
 Status CheckCount(std::string_view what, std::size_t asked, std::string_view command) {
-  constexpr std::size_t kMost = 64;
-  if (asked <= kMost) return Status::Ok();
+  constexpr std::size_t kMax = 64;
+  if (asked <= kMax) return Status::Ok();
   return Status::Usage(
       fmt::format("{}: {} values in one question; here there are {} at most, and {} takes more",
-                  what, asked, kMost, command));
+                  what, asked, kMax, command));
 }
 
 Result<std::string> Report(TraceSession& session, Query& query, const IsWanted&) {
-  constexpr std::int64_t kMost = 1'000'000;
-  const std::int64_t trace = query.Count("trace", kMost).value_or(1);
+  constexpr std::int64_t kMax = 1'000'000;
+  const std::int64_t trace = query.Count("trace", kMax).value_or(1);
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.ReportJson(trace);
 }
@@ -49,7 +49,7 @@ Result<std::string> Whatif(TraceSession& session, Query& query, const IsWanted& 
 Result<std::string> Predict(TraceSession& session, Query& query, const IsWanted&) {
   const std::vector<std::string> gpus = query.List("gpu");
   JobPlanQuestion plan;
-  plan.total_steps = query.Count("total-steps", kMostTotalSteps);
+  plan.total_steps = query.Count("total-steps", kMaxTotalSteps);
   plan.provider = query.Text("provider");
   plan.max_hours = query.Number("max-hours");
   plan.max_money = query.Number("max-money");
@@ -61,14 +61,14 @@ Result<std::string> Predict(TraceSession& session, Query& query, const IsWanted&
 }
 
 Result<std::string> Scale(TraceSession& session, Query& query, const IsWanted& is_wanted) {
-  constexpr std::int64_t kMost = 10'000'000;
+  constexpr std::int64_t kMax = 10'000'000;
   NetworkQuestion network;
   if (std::vector<std::string> gpus = query.List("gpus"); !gpus.empty())
     network.gpus = std::move(gpus);
   network.cluster = query.Text("cluster");
   network.bandwidths_gbps = query.Numbers("bandwidth-gbps");
   network.latency_us = query.Number("latency-us");
-  network.gpus_per_node = query.Count("gpus-per-node", kMost);
+  network.gpus_per_node = query.Count("gpus-per-node", kMax);
   ScaleQuestion question;
   question.strong = query.Flag("strong");
   question.changes = query.Text("with");
@@ -85,8 +85,8 @@ Result<std::string> Scale(TraceSession& session, Query& query, const IsWanted& i
 }
 
 Result<std::string> Data(TraceSession& session, Query& query, const IsWanted&) {
-  constexpr std::int64_t kMost = 1'000'000;
-  const std::int64_t loader = query.Count("loader", kMost).value_or(1);
+  constexpr std::int64_t kMax = 1'000'000;
+  const std::int64_t loader = query.Count("loader", kMax).value_or(1);
   const std::vector<std::string> changes = query.Texts("change");
   if (Status status = query.Finish(); !status.ok()) return status;
   if (Status status = CheckCount("change", changes.size(), "headroom data"); !status.ok())

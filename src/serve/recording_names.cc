@@ -27,12 +27,11 @@ constexpr std::string_view kBegin = "headroom-ui-", kEnd = ".pftrace";
 std::int64_t NumberIn(std::string_view name) {
   if (!name.starts_with(kBegin)) return 0;
   name.remove_prefix(kBegin.size());
-  constexpr std::int64_t kMost = 1'000'000'000;
+  constexpr std::int64_t kMax = 1'000'000'000;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   name.remove_prefix(static_cast<std::size_t>(end - name.data()));
-  return error == std::errc() && name.starts_with(kEnd) && number > 0 && number < kMost ? number
-                                                                                        : 0;
+  return error == std::errc() && name.starts_with(kEnd) && number > 0 && number < kMax ? number : 0;
 }
 
 /// Of the working directory; what cannot be listed has none.
@@ -45,7 +44,7 @@ std::int64_t LargestNumber() {
 }
 
 Status CannotWrite(int error) {
-  return Status::Internal(
+  return Status::Environment(
       fmt::format("cannot write recordings into the working directory: {}; start headroom ui in "
                   "a folder of yours",
                   std::strerror(error)));

@@ -15,7 +15,7 @@ namespace headroom {
 /// place, as by a recorder that may replace it.
 class ReservedRecording {
  public:
-  /// Fails (kInternal) where nothing can be written there.
+  /// Fails (kEnvironment) where nothing can be written there.
   static Result<ReservedRecording> Make();
 
   const std::string& path() const { return path_; }

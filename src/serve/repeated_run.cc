@@ -59,7 +59,7 @@ void RepeatedRun::Run() {
   try {
     shown = Record();
   } catch (const std::exception& error) {
-    shown = Status::Internal(fmt::format("the run was given up: {}", error.what()));
+    shown = Status::Environment(fmt::format("the run was given up: {}", error.what()));
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   state_.shown = std::move(shown);

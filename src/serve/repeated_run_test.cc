@@ -89,7 +89,7 @@ TEST(RepeatedRunTest, WhyNothingIsShown) {
   EXPECT_EQ(run.Now().path, "");
   EXPECT_EQ(program.removed, 1);
 
-  program.code = Status::Internal("cannot be started");
+  program.code = Status::Environment("cannot be started");
   run.Begin();
   AwaitEnd(run);
   EXPECT_EQ(run.Now().shown.message(), "cannot be started");
@@ -105,7 +105,7 @@ TEST(RepeatedRunTest, WhyNothingIsShown) {
 
 TEST(RepeatedRunTest, WhereNothingCanBeWritten) {
   RepeatedRun::Work work = Program().Work();
-  work.name = [] { return Result<std::string>(Status::Internal("read-only")); };
+  work.name = [] { return Result<std::string>(Status::Environment("read-only")); };
   RepeatedRun run("train", work);
   run.Begin();
   AwaitEnd(run);
@@ -120,7 +120,7 @@ TEST(RepeatedRunTest, WhatIsThrownIsTold) {
   RepeatedRun run("train", work);
   run.Begin();
   AwaitEnd(run);
-  EXPECT_EQ(run.Now().shown.code(), StatusCode::kInternal);
+  EXPECT_EQ(run.Now().shown.code(), StatusCode::kEnvironment);
   EXPECT_EQ(run.Now().ended, 1);
   EXPECT_TRUE(run.Begin());
   AwaitEnd(run);

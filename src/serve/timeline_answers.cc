@@ -22,8 +22,8 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kMostHits = 1000;
-constexpr std::size_t kMostNames = 200;
+constexpr std::size_t kMaxHits = 1000;
+constexpr std::size_t kMaxNames = 200;
 
 void WriteTracks(const TrackSet& set, JsonWriter& json) {
   json.Key("length_ns").Integer((set.end - set.begin).ns());
@@ -106,17 +106,17 @@ void WriteFacts(const TraceStore& store, bool on_gpu, std::uint32_t row, JsonWri
 
 }  // namespace
 
-TimelineAnswers::TimelineAnswers(const TraceStore& store, const Knowledge& knowledge,
+TimelineAnswers::TimelineAnswers(const TraceStore& store, const ReferenceData& reference,
                                  std::vector<StepRow> steps, const Job* job, std::mutex& job_mutex)
     : store_(store),
-      knowledge_(knowledge),
+      reference_(reference),
       steps_(std::move(steps)),
       job_(job),
       job_mutex_(job_mutex) {}
 
 const TraceTracks& TimelineAnswers::Tracks() {
   std::call_once(made_, [this] {
-    NameFacts names(store_, knowledge_);
+    NameFacts names(store_, reference_);
     const std::lock_guard<std::mutex> lock(job_mutex_);
     tracks_.emplace(store_, names, job_);
   });
@@ -183,8 +183,8 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
     forecast = std::move(made).value();
   }
   const TrackSet& set = forecast ? forecast->set() : Tracks().set();
-  if (query.level < 0 || query.level > kMostLevel)
-    return Status::Usage(fmt::format("level goes from 0 to {}", kMostLevel));
+  if (query.level < 0 || query.level > kMaxLevel)
+    return Status::Usage(fmt::format("level goes from 0 to {}", kMaxLevel));
   const std::int64_t tiles = ((set.end - set.begin).ns() >> query.level) / kTileBuckets + 1;
   if (query.index < 0 || query.index >= tiles)
     return Status::Usage(fmt::format("index goes from 0 to {} at this level", tiles - 1));
@@ -203,15 +203,15 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
 
 std::vector<TimelineAnswers::KeptTile> TimelineAnswers::CoarseTiles(std::size_t most_bytes) {
   constexpr std::int64_t kSmallestWindow = 256;  // Pixels.
-  constexpr int kMostLevels = 8;                 // More than any window needs at first.
+  constexpr int kMaxLevels = 8;                  // More than any window needs at first.
   const TrackSet& set = Tracks().set();
   const std::int64_t length = (set.end - set.begin).ns();
   std::vector<std::uint32_t> tracks(set.tracks.size());
   std::iota(tracks.begin(), tracks.end(), 0u);
   int level = 0;
-  while (level < kMostLevel && (length >> level) > kSmallestWindow) ++level;
+  while (level < kMaxLevel && (length >> level) > kSmallestWindow) ++level;
   std::vector<KeptTile> kept;
-  const int finest = std::max(0, level - kMostLevels + 1);
+  const int finest = std::max(0, level - kMaxLevels + 1);
   for (std::size_t bytes = 0; level >= finest; --level) {
     std::vector<KeptTile> finer;
     for (std::int64_t index = 0; index <= (length >> level) / kTileBuckets; ++index) {
@@ -264,7 +264,7 @@ Result<std::string> TimelineAnswers::SpanJson(std::int64_t lane_number, std::int
 
 std::string TimelineAnswers::SearchJson(const std::string& text) {
   const TrackSet& set = Tracks().set();
-  const SearchResult found = text.empty() ? SearchResult() : FindSpans(set, text, kMostHits);
+  const SearchResult found = text.empty() ? SearchResult() : FindSpans(set, text, kMaxHits);
   JsonWriter json;
   json.BeginObject(JsonWriter::Layout::kLines);
   json.Key("schema").String("headroom.search/1");
@@ -313,7 +313,7 @@ Result<std::string> TimelineAnswers::RangeJson(std::int64_t from_ns, std::int64_
   json.EndArray();
   for (const auto& [key, totals] : {std::pair("gpu", &sums.gpu), std::pair("host", &sums.host)}) {
     json.Key(key).BeginArray(JsonWriter::Layout::kLines);
-    for (std::size_t i = 0; i < std::min(kMostNames, totals->size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMaxNames, totals->size()); ++i) {
       const NameTotal& total = (*totals)[i];
       json.BeginObject();
       json.Key("label").String(LabelOf(total.name, total.style));

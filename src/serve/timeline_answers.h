@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "analysis/values/report.h"
 #include "base/status.h"
 #include "serve/timeline/forecast_tracks.h"
@@ -27,8 +27,8 @@ class TimelineAnswers {
   ///
   /// @param job        null: nothing can be replayed
   /// @param job_mutex  whoever asks the job something holds it
-  TimelineAnswers(const TraceStore& store, const Knowledge& knowledge, std::vector<StepRow> steps,
-                  const Job* job, std::mutex& job_mutex);
+  TimelineAnswers(const TraceStore& store, const ReferenceData& reference,
+                  std::vector<StepRow> steps, const Job* job, std::mutex& job_mutex);
 
   /// headroom.timeline/1: the tracks, and the steps.
   std::string TracksJson();
@@ -67,7 +67,7 @@ class TimelineAnswers {
   Result<std::shared_ptr<const ForecastTracks>> Forecast(const std::string& scenario);
 
   const TraceStore& store_;
-  const Knowledge& knowledge_;
+  const ReferenceData& reference_;
   const std::vector<StepRow> steps_;
   const Job* job_;
   std::mutex& job_mutex_;  ///< Also of the forecast.

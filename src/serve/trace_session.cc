@@ -48,18 +48,18 @@ Result<std::unique_ptr<TraceSession>> TraceSession::Open(const Options& options)
 }
 
 Status TraceSession::Read() {
-  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-  knowledge_ = std::move(knowledge).value();
+  Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
+  reference_ = std::move(reference).value();
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(path(), options_.open);
   if (!store.ok()) return store.status();
   store_ = std::move(store).value();
-  return JoinCaptureFiles(*store_, *knowledge_, options_.captures, options_.open);
+  return JoinCaptureFiles(*store_, *reference_, options_.captures, options_.open);
 }
 
 Status TraceSession::Analyze() {
-  NameFacts names(*store_, *knowledge_);
-  Result<AnalyzedTrace> trace = AnalyzeTrace(*store_, *knowledge_, names, options_.analysis);
+  NameFacts names(*store_, *reference_);
+  Result<AnalyzedTrace> trace = AnalyzeTrace(*store_, *reference_, names, options_.analysis);
   if (!trace.ok()) return trace.status();
   TraceReport report = std::move(trace.value().report);
   trace.value().attribution.reset();  // The forecasts need memory of their own.
@@ -68,12 +68,12 @@ Status TraceSession::Analyze() {
   const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
                            .from = std::move(chosen.value().from),
                            .measured_step_ms = options_.measured_step_ms};
-  if (Status status = ForecastFindings(*store_, *knowledge_, truth, report); !status.ok())
+  if (Status status = ForecastFindings(*store_, *reference_, truth, report); !status.ok())
     return status;
   data_.emplace(*store_, path(), LoopViewOf(report, *store_));
   trace_start_ = report.trace_start;
   report_json_ = RenderJson(std::span(&report, 1), options_.report);
-  Result<CalibratedJob> job = MakeCalibratedJob(*store_, *knowledge_, options_.analysis,
+  Result<CalibratedJob> job = MakeCalibratedJob(*store_, *reference_, options_.analysis,
                                                 options_.calibration, options_.measured_step_ms);
   why_no_forecasts_ = job.ok() ? job.value().forecasts : job.status();
   if (!job.ok() && job.status().code() != StatusCode::kNoAnswer) return job.status();
@@ -81,7 +81,7 @@ Status TraceSession::Analyze() {
     job_ = std::move(job).value();
     forecaster_.emplace(*job_.job);
   }
-  timeline_.emplace(*store_, *knowledge_, std::move(report.steps.list), job_.job.get(), mutex_);
+  timeline_.emplace(*store_, *reference_, std::move(report.steps.list), job_.job.get(), mutex_);
   return Status::Ok();
 }
 
@@ -219,7 +219,7 @@ Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuest
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto ask = [&]() -> Result<ScaleReport> {
     if (store_->gpu_tasks.rows() == 0)
-      return answer.value().OfLoop(*store_, *knowledge_, options_.analysis);
+      return answer.value().OfLoop(*store_, *reference_, options_.analysis);
     if (!forecaster_) return answer.value().Without(path(), why_no_forecasts_.message());
     return answer.value().OfTrace(
         *job_.job, *forecaster_,

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/analyze.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "answers/data/answer.h"
 #include "answers/predict/job_plan.h"
 #include "answers/report/job_report.h"
@@ -97,7 +97,7 @@ class TraceSession {
   Result<const GpuModels*> Models();
 
   const Options options_;
-  std::unique_ptr<Knowledge> knowledge_;
+  std::unique_ptr<ReferenceData> reference_;
   std::unique_ptr<TraceStore> store_;
   CalibratedJob job_;
   Status why_no_forecasts_;

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 /// Steps of few launches need many cycles to fill a queue; what lies further back holds nothing up.
-constexpr std::int64_t kMostCyclesBack = 8;
+constexpr std::int64_t kMaxCyclesBack = 8;
 
 /// The tasks of each stream in order, and where each task is there.
 struct Streams {
@@ -107,8 +107,8 @@ bool RecountQueues(const Graph& graph, EditedPlan& edited) {
       const std::vector<TaskIndex>& stream = after.tasks[after.of[now[own]]];
       const auto length = static_cast<std::int64_t>(stream.size());
       std::int64_t wanted = after.place[now[own]] - depth, back = 0;
-      for (; wanted < 0 && length > 0 && back <= kMostCyclesBack; ++back) wanted += length;
-      if (wanted < 0 || back > kMostCyclesBack || wanted >= length ||
+      for (; wanted < 0 && length > 0 && back <= kMaxCyclesBack; ++back) wanted += length;
+      if (wanted < 0 || back > kMaxCyclesBack || wanted >= length ||
           (back > 0 && !shape->periodic)) {
         edited.plan.lag[place] = kNoEdge;
         continue;

@@ -83,14 +83,14 @@ Replayed Replayer::Run(const Plan& plan) {
     out.step_walls_ns = {out.step_ns};
     return out;
   }
-  Prepare(plan, kMostCycles);
+  Prepare(plan, kMaxCycles);
   // Tasks of later cycles compete with those of earlier ones, so all are replayed at once.
   const bool by_events = !plan.shape->channels.empty();
-  if (by_events) RunEvents(plan, kMostCycles);
+  if (by_events) RunEvents(plan, kMaxCycles);
   double before = -1, period = 0;
   std::int64_t end = 0;
   int cycle = 0;
-  for (; cycle < kMostCycles; ++cycle) {
+  for (; cycle < kMaxCycles; ++cycle) {
     if (!by_events) RunCycle(plan, cycle);
     const std::int64_t now = EndOfWork(plan, Cycle(plan, cycle));
     before = period;
@@ -98,8 +98,8 @@ Replayed Replayer::Run(const Plan& plan) {
     end = now;
     if (cycle >= kFirstToSettle && std::abs(period - before) <= kSettled * period) break;
   }
-  out.settled = cycle < kMostCycles;
-  const int last = std::min(cycle, kMostCycles - 1);
+  out.settled = cycle < kMaxCycles;
+  const int last = std::min(cycle, kMaxCycles - 1);
   cycles_ = last + 1;
   out.step_ns = period / plan.shape->steps;
 

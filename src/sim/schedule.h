@@ -21,7 +21,7 @@ struct Replayed {
 /// Replays a plan over and over, one cycle after the other, in memory that is kept between calls.
 class Replayer {
  public:
-  /// Cycles until two in a row differ by less than 0.02 %, at most `kMostCycles`. Of a plan that is
+  /// Cycles until two in a row differ by less than 0.02 %, at most `kMaxCycles`. Of a plan that is
   /// not periodic one, from its first moment to its last work.
   Replayed Run(const Plan& plan);
 
@@ -31,7 +31,7 @@ class Replayer {
   std::span<const std::int64_t> RunOnce(const Plan& plan,
                                         std::span<const std::int64_t> not_before = {});
 
-  static constexpr int kMostCycles = 12;
+  static constexpr int kMaxCycles = 12;
   static constexpr double kSettled = 2e-4;
   static constexpr int kFirstToSettle = 3;  ///< The cycles before it fill the queues.
 

@@ -52,8 +52,8 @@ std::string CarriedMembers(const ImportLog& log) {
 }
 
 void AddCarried(std::string_view code, std::int64_t count, ImportLog& log) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 53;  // Sums of several stay whole numbers.
-  if (count <= 0 || count > kMost) return;
+  constexpr std::int64_t kMax = std::int64_t{1} << 53;  // Sums of several stay whole numbers.
+  if (count <= 0 || count > kMax) return;
   ForEachIssue([&](ImportIssue issue) {
     if (DocOf(issue).code == code && CarriesToCopies(issue))
       log.Add(issue, -1, "in the file that this is a copy of", count);

@@ -161,9 +161,9 @@ class Column {
 
   /// Room is address space: memory is what values have touched.
   void Reserve(std::size_t rows) {
-    constexpr std::size_t kFewest = (std::size_t{64} << 10) / sizeof(T);
+    constexpr std::size_t kMin = (std::size_t{64} << 10) / sizeof(T);
     const std::size_t room = rows_.size();
-    if (rows > room) rows_.Resize(std::max({rows, kFewest, room + room / 2}));
+    if (rows > room) rows_.Resize(std::max({rows, kMin, room + room / 2}));
   }
 
   PageBuffer<T> rows_;  ///< Longer than the column before it is frozen. Empty: all are alike.

@@ -23,8 +23,8 @@ bool IsOf(std::string_view text, std::string_view more, bool capitals) {
 
 void AddVersion(std::string_view name, std::string_view version,
                 std::vector<SoftwareVersion>& versions) {
-  constexpr std::size_t kMost = 16;
-  if (!IsOf(name, "_", false) || !IsOf(version, ".+-_~", true) || versions.size() >= kMost) return;
+  constexpr std::size_t kMax = 16;
+  if (!IsOf(name, "_", false) || !IsOf(version, ".+-_~", true) || versions.size() >= kMax) return;
   const auto at = std::lower_bound(
       versions.begin(), versions.end(), name,
       [](const SoftwareVersion& row, std::string_view of) { return row.name < of; });

@@ -20,7 +20,7 @@ namespace {
 
 /// As in the grade of a trace's health: beyond the first share, a bottleneck's verdict is void;
 /// below the second, what is missing changes no figure that is shown.
-constexpr double kMostLost = 0.2, kHardlyAny = 0.001;
+constexpr double kMaxLost = 0.2, kHardlyAny = 0.001;
 
 /// The steps that a job is to be made of.
 struct Chosen {
@@ -40,9 +40,9 @@ std::string NameSteps(const Steps& steps, const StepWindow& window) {
   return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
 }
 
-Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
+Result<Chosen> ChooseSteps(const TraceStore& store, const ReferenceData& reference,
                            const AnalysisOptions& options) {
-  NameFacts names(store, knowledge);
+  NameFacts names(store, reference);
   Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
   if (!found.ok()) return found.status();
   std::optional<StepAnalysis> stretch = FindStretch(store, names, found.value());
@@ -100,14 +100,14 @@ struct ReportedJob {
 };
 
 /// Returns nothing if the report gives no forecast.
-std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const Knowledge& knowledge,
+std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const ReferenceData& reference,
                                            const Steps& steps, const ChosenCalibration& chosen,
                                            std::optional<double> measured_step_ms) {
   const std::optional<StepWindow> window = ChooseWindow(store, steps);
   if (!steps.step_time || !window) return std::nullopt;
   // The report then gives none.
   if (steps.source == StepSource::kNone && window->events > kMaxWindowEvents) return std::nullopt;
-  Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, chosen.calibration);
+  Result<WindowJob> made = MakeWindowJob(store, reference, steps, *window, chosen.calibration);
   if (!made.ok()) return std::nullopt;
   Job& job = *made.value().job;
   Result<std::string> calibration = Calibrate(chosen.from, measured_step_ms, job);
@@ -119,14 +119,14 @@ std::optional<ReportedJob> MakeReportedJob(const TraceStore& store, const Knowle
 }
 
 /// What launches without a GPU task say of a job's recording; fails where they are too many.
-Result<std::string> NoteOfLostTasks(const TraceStore& store, const Knowledge& knowledge) {
-  NameFacts names(store, knowledge);
+Result<std::string> NoteOfLostTasks(const TraceStore& store, const ReferenceData& reference) {
+  NameFacts names(store, reference);
   const std::size_t lost = FindLaunchesWithoutTask(store, names).size();
   const double share = static_cast<double>(lost) /
                        static_cast<double>(std::max<std::size_t>(store.gpu_tasks.rows(), 1));
   const std::string what = fmt::format("{} without the GPU work that they launched",
                                        Plural(static_cast<std::int64_t>(lost), "call"));
-  if (share > kMostLost) {
+  if (share > kMaxLost) {
     return Status::NoAnswer(fmt::format(
         "the recording has {}, {:.0f} % of what it has of it: a replay would take the job for a "
         "faster one; record again, with fewer steps",
@@ -142,25 +142,25 @@ Status BehindDamage(const std::string& damage, const Status& why) {
   return Status::NoAnswer(fmt::format("{}. In what is left, {}", damage, why.message()));
 }
 
-Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge& knowledge,
+Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const ReferenceData& reference,
                                         const AnalysisOptions& options,
                                         const CalibrationFlags& flags,
                                         std::optional<double> measured_step_ms) {
   const Result<ChosenCalibration> chosen = ChooseCalibration(flags, store);
   if (!chosen.ok()) return chosen.status();
   const Calibration& calibration = chosen.value().calibration;
-  Result<Chosen> steps = ChooseSteps(store, knowledge, options);
+  Result<Chosen> steps = ChooseSteps(store, reference, options);
   if (!steps.ok()) return steps.status();
   CalibratedJob made;
   made.note = std::move(steps.value().note);
   if (steps.value().window) {
     Result<WindowJob> window =
-        MakeWindowJob(store, knowledge, steps.value().steps, *steps.value().window, calibration);
+        MakeWindowJob(store, reference, steps.value().steps, *steps.value().window, calibration);
     if (!window.ok()) return window.status();
     made.slice = std::move(window.value().slice);
     made.job = std::move(window.value().job);
   } else {
-    Result<std::unique_ptr<Job>> job = Job::Make(store, knowledge, options, calibration);
+    Result<std::unique_ptr<Job>> job = Job::Make(store, reference, options, calibration);
     if (!job.ok()) return job.status();
     made.job = std::move(job).value();
     made.job->SetStepTime(steps.value().Timed());
@@ -168,7 +168,7 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
   made.forecasts = std::move(steps.value().forecasts);
   const Steps& timed = steps.value().Timed();
   std::optional<ReportedJob> reported =
-      MakeReportedJob(store, knowledge, timed, chosen.value(), measured_step_ms);
+      MakeReportedJob(store, reference, timed, chosen.value(), measured_step_ms);
   std::string remark;
   bool reported_replaces = false;
   if (reported && !options.first_step && !options.last_step) {
@@ -195,7 +195,7 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
   }
   if (!remark.empty()) made.note += (made.note.empty() ? "" : "; ") + remark;
   if (reported) made.job->SetStepTime(timed, reported->corrected);
-  const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
+  const Result<std::string> lost = NoteOfLostTasks(made.job->store(), reference);
   if (!lost.ok()) {
     if (made.forecasts.ok()) made.forecasts = lost.status();
   } else if (!lost.value().empty()) {
@@ -206,12 +206,12 @@ Result<CalibratedJob> MakeOfWhatIsThere(const TraceStore& store, const Knowledge
 
 }  // namespace
 
-Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,
+Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const ReferenceData& reference,
                                         const AnalysisOptions& options,
                                         const CalibrationFlags& flags,
                                         std::optional<double> measured_step_ms) {
   Result<CalibratedJob> made =
-      MakeOfWhatIsThere(store, knowledge, options, flags, measured_step_ms);
+      MakeOfWhatIsThere(store, reference, options, flags, measured_step_ms);
   const std::string damage = DamageOf(store);
   if (damage.empty()) return made;
   if (!made.ok()) return BehindDamage(damage, made.status());

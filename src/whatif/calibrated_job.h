@@ -26,7 +26,7 @@ struct CalibratedJob {
 /// ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it
-Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,
+Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const ReferenceData& reference,
                                         const AnalysisOptions& options,
                                         const CalibrationFlags& flags,
                                         std::optional<double> measured_step_ms);

@@ -23,7 +23,8 @@ std::unique_ptr<TraceStore> TenSteps(std::int64_t between) {
 }
 
 CalibratedJob JobOf(const TraceStore& store, const AnalysisOptions& options = {}) {
-  Result<CalibratedJob> made = MakeCalibratedJob(store, TestKnowledge(), options, {}, std::nullopt);
+  Result<CalibratedJob> made =
+      MakeCalibratedJob(store, TestReferenceData(), options, {}, std::nullopt);
   EXPECT_TRUE(made.ok()) << made.status().message();
   return std::move(made).value();
 }

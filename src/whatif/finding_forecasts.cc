@@ -311,7 +311,7 @@ void TellThroughput(const Job& job, TraceReport& report) {
       .source = "the batch that the shapes of operators tell, and the step time as recorded"};
 }
 
-Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
+Status ForecastAll(const TraceStore& store, const ReferenceData& reference, const HostTruth& truth,
                    TraceReport& report) {
   // Without steps, the stretch is replayed as one.
   Steps stretch;
@@ -336,7 +336,7 @@ Status ForecastAll(const TraceStore& store, const Knowledge& knowledge, const Ho
             report);
     return Status::Ok();
   }
-  Result<WindowJob> made = MakeWindowJob(store, knowledge, steps, *window, truth.calibration);
+  Result<WindowJob> made = MakeWindowJob(store, reference, steps, *window, truth.calibration);
   if (!made.ok()) {
     Abstain(made.status().message(), report);
     return Status::Ok();
@@ -394,11 +394,11 @@ void AssertInvariants([[maybe_unused]] const TraceReport& report) {
 
 }  // namespace
 
-Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
-                        TraceReport& report) {
+Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
+                        const HostTruth& truth, TraceReport& report) {
   // What was recorded stands without forecasts, so no failure of theirs may take it.
   try {
-    Status status = ForecastAll(store, knowledge, truth, report);
+    Status status = ForecastAll(store, reference, truth, report);
     AssertInvariants(report);
     return status;
   } catch (const std::bad_alloc&) {

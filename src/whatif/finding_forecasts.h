@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "analysis/values/report.h"
 #include "base/status.h"
 #include "store/trace_store.h"
@@ -26,7 +26,7 @@ struct HostTruth {
 /// measured step is not of this job.
 ///
 /// @param report  of `store`
-Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
-                        TraceReport& report);
+Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
+                        const HostTruth& truth, TraceReport& report);
 
 }  // namespace headroom

@@ -29,10 +29,10 @@ StoreBuilder SixSteps(const Fill& fill) {
 TraceReport Forecasted(const StoreBuilder& builder,
                        std::optional<double> measured_step_ms = std::nullopt) {
   const std::unique_ptr<TraceStore> store = builder.Build();
-  Result<TraceReport> report = Analyze(*store, TestKnowledge(), {});
+  Result<TraceReport> report = Analyze(*store, TestReferenceData(), {});
   EXPECT_TRUE(report.ok()) << report.status().message();
   const Status status = ForecastFindings(
-      *store, TestKnowledge(),
+      *store, TestReferenceData(),
       {.calibration = {}, .from = "a test", .measured_step_ms = measured_step_ms}, report.value());
   EXPECT_TRUE(status.ok()) << status.message();
   return std::move(report).value();

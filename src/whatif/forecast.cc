@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/verdict/remedies.h"
-#include "whatif/doubts.h"
+#include "whatif/graph_uncertainty.h"
 #include "whatif/memory/memory_room.h"
 
 namespace headroom {
@@ -206,7 +206,7 @@ StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& c
   return step;
 }
 
-void Forecaster::WidenByDoubts(const EditedPlan& edited, StepInterval& step) {
+void Forecaster::WidenByGraphUncertainty(const EditedPlan& edited, StepInterval& step) {
   const double pace = baseline_.corrected.mid > 0 ? step.mid / baseline_.corrected.mid : 1;
   const double without = StepOf(WithoutInferredWaits(job_.graph(), edited)) + inferred_ms_ * pace;
   // The replay of the recording bears most of the inferred waits out: half of the way.
@@ -279,7 +279,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   edited_ = std::move(attempt.edited);
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
-  WidenByDoubts(edited_, forecast.step_ms);
+  WidenByGraphUncertainty(edited_, forecast.step_ms);
   forecast.at_best = effect.takes_host_work && job_.steps().steps.source == StepSource::kNone;
   if (forecast.at_best) {
     forecast.step_ms.high = std::max(forecast.step_ms.high, baseline_.corrected.high);

@@ -137,8 +137,8 @@ class Forecaster {
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error,
                           double transfer_error);
   /// @param work  that a step gets done, in what it did before
-  /// Also holds what the step were if the graph's guesses are none (whatif/doubts.h).
-  void WidenByDoubts(const EditedPlan& edited, StepInterval& step);
+  /// Also holds what the step were if the graph's guesses are none (whatif/graph_uncertainty.h).
+  void WidenByGraphUncertainty(const EditedPlan& edited, StepInterval& step);
   StepLimits LimitsOf(const Plan& plan, double step_ms);
   std::string Explain(const Forecast& forecast, double work) const;
   /// What a combination makes of the job, before it is replayed.

@@ -51,7 +51,7 @@ double NeededFactor(const LedgerRecord& record) {
   const double width =
       off < 0 ? record.step_ms.mid - record.step_ms.low : record.step_ms.high - record.step_ms.mid;
   if (off == 0) return 0;
-  return width > 0 ? std::abs(off) / width : kMostFactor;
+  return width > 0 ? std::abs(off) / width : kMaxFactor;
 }
 
 }  // namespace
@@ -108,11 +108,11 @@ IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view mac
   needed.reserve(by_pair.size());
   for (const auto& [pair, factor] : by_pair) needed.push_back(factor);
   IntervalRule rule{.scores = needed.size()};
-  if (rule.scores < kLeastScores) return rule;
+  if (rule.scores < kMinScores) return rule;
   std::sort(needed.begin(), needed.end());
   const auto held =
       static_cast<std::size_t>(std::ceil(kToHold * static_cast<double>(needed.size())));
-  rule.factor = std::clamp(needed[held - 1], kLeastFactor, kMostFactor);
+  rule.factor = std::clamp(needed[held - 1], kMinFactor, kMaxFactor);
   return rule;
 }
 

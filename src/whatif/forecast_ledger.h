@@ -47,11 +47,11 @@ struct IntervalRule {
 };
 
 /// Scores below which intervals stay as they are.
-inline constexpr std::size_t kLeastScores = 3;
-inline constexpr double kLeastFactor = 0.5, kMostFactor = 3;
+inline constexpr std::size_t kMinScores = 3;
+inline constexpr double kMinFactor = 0.5, kMaxFactor = 3;
 
 /// The least factor with which 9 in 10 of the scores of that kind and machine would have held (all,
-/// where there are fewer than ten), between kLeastFactor and kMostFactor; 1 below kLeastScores. Of
+/// where there are fewer than ten), between kMinFactor and kMaxFactor; 1 below kMinScores. Of
 /// scores of the same two traces only the last counts.
 IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view machine,
                      std::string_view scenario);

@@ -83,8 +83,8 @@ TEST(ForecastLedgerTest, ScoringAPairAgainReplacesItsScore) {
 TEST(ForecastLedgerTest, TheFactorIsBounded) {
   const std::vector<LedgerRecord> exact = {Scored(100), Scored(100), Scored(100)};
   const std::vector<LedgerRecord> wild = {Scored(500), Scored(500), Scored(500)};
-  EXPECT_DOUBLE_EQ(RuleFor(exact, "m", "amp").factor, kLeastFactor);
-  EXPECT_DOUBLE_EQ(RuleFor(wild, "m", "amp").factor, kMostFactor);
+  EXPECT_DOUBLE_EQ(RuleFor(exact, "m", "amp").factor, kMinFactor);
+  EXPECT_DOUBLE_EQ(RuleFor(wild, "m", "amp").factor, kMaxFactor);
 }
 
 TEST(ForecastLedgerTest, OfTenScoresOneMayMiss) {

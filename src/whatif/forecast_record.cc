@@ -38,7 +38,7 @@ Status ForecastRecord::Append(const std::vector<LedgerRecord>& records) {
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
   if (failed)
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("cannot make the folder of {}: {}", path_, failed.message()));
   // Lines that this version cannot read are kept.
   if (!text_.empty() && !text_.ends_with('\n')) text_ += '\n';
@@ -54,7 +54,7 @@ Status ForecastRecord::Append(const std::vector<LedgerRecord>& records) {
 void ForecastRecord::Adjust(std::string_view machine, Forecast& forecast) const {
   if (!forecast.applies) return;
   const IntervalRule rule = RuleFor(records_, machine, forecast.name);
-  if (rule.scores < kLeastScores) return;
+  if (rule.scores < kMinScores) return;
   forecast.step_ms = Apply(rule, forecast.step_ms);
   forecast.interval_rule = {.scores = static_cast<std::int64_t>(rule.scores),
                             .factor = rule.factor};

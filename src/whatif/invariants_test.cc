@@ -79,10 +79,10 @@ StoreBuilder Record(const Job& job, int steps, std::int64_t start = 0) {
 /// A report with its forecasts, on a machine where recording costs nothing.
 TraceReport Forecasted(const StoreBuilder& builder, const AnalysisOptions& options = {}) {
   const std::unique_ptr<TraceStore> store = builder.Build();
-  Result<TraceReport> report = Analyze(*store, TestKnowledge(), options);
+  Result<TraceReport> report = Analyze(*store, TestReferenceData(), options);
   RC_ASSERT(report.ok());
   const Status status = ForecastFindings(
-      *store, TestKnowledge(),
+      *store, TestReferenceData(),
       {.calibration = {}, .from = "a test", .measured_step_ms = std::nullopt}, report.value());
   RC_ASSERT(status.ok());
   return std::move(report).value();

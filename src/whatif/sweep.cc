@@ -15,10 +15,10 @@ namespace headroom {
 namespace {
 
 /// Layers, operators and operators' host time each: the longest.
-constexpr std::size_t kMostOfKind = 12;
+constexpr std::size_t kMaxOfKind = 12;
 
 /// Fixes in a row, and the least share of the step that another one must save.
-constexpr std::size_t kMostFixes = 6;
+constexpr std::size_t kMaxFixes = 6;
 constexpr double kWorthwhile = 0.01;
 
 /// How much faster a fix makes its part.
@@ -144,7 +144,7 @@ class Candidates {
     std::erase_if(found, [&](const Candidate& c) {
       const bool few =
           c.target.kind == TargetKind::kKernels || c.target.kind == TargetKind::kHostPhase;
-      return !few && ++kept[c.target.kind] > kMostOfKind;
+      return !few && ++kept[c.target.kind] > kMaxOfKind;
     });
   }
 
@@ -225,7 +225,7 @@ std::vector<NextFix> ChainFixes(PartReplayer& replayer, Candidates& finder,
   std::vector<NextFix> chain;
   double now = step_ns;
   std::vector<bool> done(candidates.size());
-  while (chain.size() < kMostFixes) {
+  while (chain.size() < kMaxFixes) {
     std::size_t best = candidates.size();
     double best_step = now - kWorthwhile * step_ns;
     for (std::size_t i = 0; i < candidates.size(); ++i) {

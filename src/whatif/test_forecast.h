@@ -16,7 +16,7 @@ namespace headroom {
 class TestForecasts {
  public:
   explicit TestForecasts(const StoreBuilder& builder) : store_(builder.Build()) {
-    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, Calibration());
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestReferenceData(), {}, Calibration());
     EXPECT_TRUE(job.ok()) << job.status().message();
     if (!job.ok()) return;
     job_ = std::move(job).value();

@@ -122,7 +122,7 @@ class JobBuilder {
                         .forward_attention = 60'000,
                         .backward_attention = 80'000,
                         .checkpointed_block = 120'000};
-    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, calibration);
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestReferenceData(), {}, calibration);
     EXPECT_TRUE(job.ok()) << job.status().message();
     job_ = std::move(job).value();
     return *job_;

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/test_sanitizer.h"
 #include "ingest/open_trace.h"
 #include "whatif/calibration/calibration.h"
@@ -54,8 +54,8 @@ TEST(StepMemoryTruthTest, PeaksOfRecordedJobs) {
     GTEST_SKIP() << "no true peaks of memory";
   }
   const nlohmann::json truth = nlohmann::json::parse(file);
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  ASSERT_TRUE(knowledge.ok()) << knowledge.status().message();
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  ASSERT_TRUE(reference.ok()) << reference.status().message();
   Errors allocated, reserved;
   int traces = 0;
   for (const nlohmann::json& row : truth.at("results")) {
@@ -65,7 +65,7 @@ TEST(StepMemoryTruthTest, PeaksOfRecordedJobs) {
     const std::string path = TruthDir() / "traces" / row.at("trace").get<std::string>();
     const auto store = OpenTrace(path, {});
     ASSERT_TRUE(store.ok()) << store.status().message();
-    const auto job = Job::Make(*store.value(), *knowledge.value(), {}, Calibration());
+    const auto job = Job::Make(*store.value(), *reference.value(), {}, Calibration());
     ASSERT_TRUE(job.ok()) << path << ": " << job.status().message();
     const Result<StepMemoryModel> memory = StepMemoryModel::Make(*job.value(), {});
     ASSERT_TRUE(memory.ok()) << path << ": " << memory.status().message();

@@ -14,8 +14,8 @@ struct Found {
 };
 Found Find(const StoreBuilder& builder) {
   const std::unique_ptr<TraceStore> store = builder.Build();
-  const DeviceSpec* spec = SpecOf(*store, TestKnowledge().devices());
-  return {DescribeGpus(*store, TestKnowledge().devices()), spec == nullptr ? "" : spec->name};
+  const DeviceSpec* spec = SpecOf(*store, TestReferenceData().devices());
+  return {DescribeGpus(*store, TestReferenceData().devices()), spec == nullptr ? "" : spec->name};
 }
 
 TEST(GpuModel, WorkOfAnUndescribedNumberIsOfTheOneKindThatIsDescribed) {

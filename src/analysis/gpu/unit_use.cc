@@ -186,7 +186,7 @@ UnitUse UnitSamples::MeanOver(DeviceId device, const IntervalSet& times) const {
 
 std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) const {
   constexpr double kAlone = 0.9;
-  constexpr std::size_t kMostAtOnce = 256;  // Damaged times may lie over each other without end.
+  constexpr std::size_t kMaxAtOnce = 256;  // Damaged times may lie over each other without end.
   struct Sums {
     double weighted = 0, covered = 0;
   };
@@ -213,7 +213,7 @@ std::map<StringId, UnitUse> UnitSamples::MeansByName(const TraceStore& store) co
         std::pop_heap(open.begin(), open.end(), ends_later);
         open.pop_back();
       }
-      if (names.size() != 1 || open.size() > kMostAtOnce) continue;
+      if (names.size() != 1 || open.size() > kMaxAtOnce) continue;
       std::vector<Interval> runs;
       runs.reserve(open.size());
       for (const std::uint32_t task : open)

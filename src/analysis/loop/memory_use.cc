@@ -29,12 +29,12 @@ enum Kind : std::uint8_t {
   kOtherKind
 };
 
-constexpr std::size_t kMostMoments = 256;
-constexpr std::size_t kMostDevices = 64;
+constexpr std::size_t kMaxMoments = 256;
+constexpr std::size_t kMaxDevices = 64;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr std::int32_t kHost = 0;
 /// More than any machine has: records of more are damaged, and sums stay far from their type's end.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
 
 /// Memory between its allocation and its free.
 struct Allocation {
@@ -87,7 +87,7 @@ History Follow(const TraceStore& store, std::span<const std::uint32_t> rows) {
       if (address != kUnknown) at_address[address] = made;
     }
     std::int64_t total = events.total_allocated_bytes[row];
-    if (total < 0 || total > kMostBytes) total = std::min(live_bytes, kMostBytes);
+    if (total < 0 || total > kMaxBytes) total = std::min(live_bytes, kMaxBytes);
     while (live_bytes > total && !live.empty()) free(*live.begin(), moment);
     history.moments.push_back({events.time[row], total, events.total_reserved_bytes[row]});
   }
@@ -236,7 +236,7 @@ class Curve {
   explicit Curve(const std::vector<Moment>& moments)
       : start_(moments.front().time),
         length_(moments.back().time - moments.front().time),
-        highest_(std::min(kMostMoments, moments.size()), kNever) {}
+        highest_(std::min(kMaxMoments, moments.size()), kNever) {}
 
   void Offer(const std::vector<Moment>& moments, std::size_t moment) {
     const double share = length_.ns() == 0
@@ -403,8 +403,8 @@ class Describer {
       end_before = allocated;
       if (moment != first) use.steps.push_back(row);
     }
-    constexpr std::size_t kFewestDifferences = 2;
-    if (growth.size() < kFewestDifferences) return;
+    constexpr std::size_t kMinDifferences = 2;
+    if (growth.size() < kMinDifferences) return;
     std::sort(growth.begin(), growth.end());
     use.growth_bytes_per_step = SortedPercentile(growth, 50);
   }
@@ -420,13 +420,13 @@ using RecordsByDevice =
 
 /// Damaged records may name any number of devices. Of those with as many records, the first stay.
 void DropRarest(RecordsByDevice& by_device) {
-  if (by_device.size() <= kMostDevices) return;
+  if (by_device.size() <= kMaxDevices) return;
   std::vector<RecordsByDevice::iterator> order;
   for (auto entry = by_device.begin(); entry != by_device.end(); ++entry) order.push_back(entry);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return a->second.size() > b->second.size();
   });
-  for (std::size_t i = kMostDevices; i < order.size(); ++i) by_device.erase(order[i]);
+  for (std::size_t i = kMaxDevices; i < order.size(); ++i) by_device.erase(order[i]);
 }
 
 }  // namespace
@@ -437,7 +437,7 @@ std::vector<MemoryUse> MeasureMemory(const TraceStore& store, NameFacts& names,
   if (events.rows() == 0) return {};
   RecordsByDevice by_device;
   for (std::uint32_t row = 0; row < events.rows(); ++row) {
-    if (events.bytes[row] < -kMostBytes || events.bytes[row] > kMostBytes) continue;
+    if (events.bytes[row] < -kMaxBytes || events.bytes[row] > kMaxBytes) continue;
     const std::int32_t device = events.device[row];
     const bool host = events.device_type[row] == kHost || device < 0;
     // GPUs before the host.

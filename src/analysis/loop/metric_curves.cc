@@ -11,7 +11,7 @@ namespace headroom {
 namespace {
 
 /// Of one metric, and of all: a chart of more says nothing, and a page holds all of them.
-constexpr std::size_t kMostOfOne = 16, kMostInAll = 240;
+constexpr std::size_t kMaxOfOne = 16, kMaxInAll = 240;
 
 class SampleSums {
  public:
@@ -86,7 +86,7 @@ std::vector<MetricCurves> CurvesOfMetrics(const TraceStore& store, TimeNs begin,
     using Row = std::pair<const Of, SampleSums>;
     std::vector<const Row*> rows;
     for (const Row& row : curves) rows.push_back(&row);
-    const std::size_t most = std::min(kMostOfOne, kMostInAll - in_all);
+    const std::size_t most = std::min(kMaxOfOne, kMaxInAll - in_all);
     if (rows.size() > most) {
       std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
         return a->second.Spread() > b->second.Spread();

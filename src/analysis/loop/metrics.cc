@@ -174,7 +174,7 @@ class Hosts {
 
 /// Processes beside the job that used what it needs, once each.
 std::vector<std::string> ForeignUsers(const TraceStore& store) {
-  constexpr std::size_t kMostNamed = 3;
+  constexpr std::size_t kMaxNamed = 3;
   const auto& instants = store.instants;
   std::map<std::string, std::set<std::string>> by_resource;
   for (std::size_t row = 0; row < instants.rows(); ++row) {
@@ -190,10 +190,10 @@ std::vector<std::string> ForeignUsers(const TraceStore& store) {
     std::string named;
     std::size_t count = 0;
     for (const std::string& user : users) {
-      if (++count > kMostNamed) break;
+      if (++count > kMaxNamed) break;
       named += fmt::format("{}{}", named.empty() ? "" : ", ", user);
     }
-    if (users.size() > kMostNamed) named += fmt::format(" and {} more", users.size() - kMostNamed);
+    if (users.size() > kMaxNamed) named += fmt::format(" and {} more", users.size() - kMaxNamed);
     notes.push_back(fmt::format("others used {} while the job ran: {}",
                                 resource.empty() ? "the machine" : resource, named));
   }

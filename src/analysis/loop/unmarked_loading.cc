@@ -202,7 +202,7 @@ bool HasMarkedLoader(const TraceStore& store, const Attribution& attribution, Pr
 
 UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
                                     const Attribution& attribution, const StepAnalysis& steps) {
-  constexpr double kLeastShare = 0.05;
+  constexpr double kMinShare = 0.05;
   UnmarkedLoading found;
   // Where tasks were lost, the GPU may only seem idle.
   if (store.log.Count(ImportIssue::kBadTime) > 0) return found;
@@ -234,7 +234,7 @@ UnmarkedLoading FindUnmarkedLoading(const TraceStore& store, NameFacts& names,
     longest = time.MeasureWithin(gap);
     longest_gap = gap;
   }
-  if (static_cast<double>(time.Measure().ns()) < kLeastShare * static_cast<double>(all.ns()))
+  if (static_cast<double>(time.Measure().ns()) < kMinShare * static_cast<double>(all.ns()))
     return found;
   found.time = std::move(time);
   found.longest = loop->LongestIn(longest_gap);

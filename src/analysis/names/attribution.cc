@@ -173,8 +173,8 @@ HostEventId Attribution::LastForward(std::int64_t sequence, ThreadId thread, Tim
 }
 
 /// Bounds the work that colliding numbers of a damaged trace can make.
-constexpr int kMostThreadsTried = 64;
-constexpr int kMostVotes = 256;
+constexpr int kMaxThreadsTried = 64;
+constexpr int kMaxVotes = 256;
 
 void Attribution::MatchForwardThreads() {
   const auto& events = store_.host_events;
@@ -193,9 +193,9 @@ void Attribution::MatchForwardThreads() {
     if (sequence < 0 || events.forward_thread[row] <= 0) continue;
     const ProcessId process = ProcessOf(events.thread[row]);
     Votes& of_number = votes[{process, events.forward_thread[row]}];
-    if (++of_number.asked > kMostVotes) continue;
+    if (++of_number.asked > kMaxVotes) continue;
     std::size_t at = FirstForward(sequence, ThreadId(0u));
-    for (int tried = 0; tried < kMostThreadsTried && at < forward_operators_.size() &&
+    for (int tried = 0; tried < kMaxThreadsTried && at < forward_operators_.size() &&
                         forward_operators_[at].sequence == sequence;
          ++tried) {
       const ThreadId thread = forward_operators_[at].thread;
@@ -236,7 +236,7 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
   // No number: a thread of the process, rather one that runs the loop than one of the engine.
   HostEventId best;
   std::size_t at = FirstForward(sequence, ThreadId(0u));
-  for (int tried = 0; tried < kMostThreadsTried && at < forward_operators_.size() &&
+  for (int tried = 0; tried < kMaxThreadsTried && at < forward_operators_.size() &&
                       forward_operators_[at].sequence == sequence;
        ++tried) {
     const ThreadId thread = forward_operators_[at].thread;

@@ -24,7 +24,7 @@ std::optional<ParallelAxis> AxisNamed(std::string_view name) {
 }
 
 /// A hostile description may be megabytes long.
-constexpr std::size_t kMostDescriptionBytes = 1024;
+constexpr std::size_t kMaxDescriptionBytes = 1024;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ Result<GroupRules> GroupRules::Parse(const NamedText& rules) {
 }
 
 std::optional<ParallelAxis> GroupRules::AxisOf(std::string_view description) const {
-  description = description.substr(0, kMostDescriptionBytes);
+  description = description.substr(0, kMaxDescriptionBytes);
   for (const Impl::Rule& rule : impl_->rules) {
     if (RE2::PartialMatch(re2::StringPiece(description.data(), description.size()), *rule.match))
       return rule.axis;

@@ -46,7 +46,7 @@ TEST(GroupRules, HaveAnExampleForEachAlternative) {
 }
 
 TEST(GroupRules, EachExampleIsOfItsOwnAxisAmongAll) {
-  const GroupRules& rules = TestKnowledge().groups();
+  const GroupRules& rules = TestReferenceData().groups();
   std::set<std::string> axes;
   for (const NameRule& rule : ShippedRules()) {
     axes.insert(rule.value);

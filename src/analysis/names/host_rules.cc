@@ -58,7 +58,7 @@ std::optional<HostRole> RoleFromName(std::string_view name) {
 
 /// Names are cut before matching: what a name means stands at its start, and a hostile one may be
 /// megabytes long.
-constexpr std::size_t kMostNameBytes = 1024;
+constexpr std::size_t kMaxNameBytes = 1024;
 
 }  // namespace
 
@@ -94,7 +94,7 @@ Result<HostRules> HostRules::Parse(const NamedText& rules) {
 }
 
 HostRoles HostRules::RolesOf(std::string_view name) const {
-  name = name.substr(0, kMostNameBytes);
+  name = name.substr(0, kMaxNameBytes);
   HostRoles roles;
   std::vector<int> hits;
   impl_->set.Match(re2::StringPiece(name.data(), name.size()), &hits);

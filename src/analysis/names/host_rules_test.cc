@@ -48,7 +48,7 @@ TEST(HostRules, HaveAnExampleForEachAlternative) {
 }
 
 TEST(HostRules, GiveEveryRoleARule) {
-  const HostRules& rules = TestKnowledge().host();
+  const HostRules& rules = TestReferenceData().host();
   HostRoles all;
   for (const NameRule& rule : ShippedRules()) {
     for (int role = 0; role <= static_cast<int>(HostRole::kAllocation); ++role) {
@@ -62,7 +62,7 @@ TEST(HostRules, GiveEveryRoleARule) {
 
 // A runtime call and its twin of the driver's interface block, copy and launch alike.
 TEST(HostRules, KnowTheDriverInterfaceToo) {
-  const HostRules& rules = TestKnowledge().host();
+  const HostRules& rules = TestReferenceData().host();
   for (const char* name : {"cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2", "hipMemcpyDtoH", "cudaMemcpy"})
     EXPECT_TRUE(rules.RolesOf(name).Has(HostRole::kSync)) << name;
   for (const char* name : {"cuMemcpyDtoHAsync_v2", "cuMemcpyAsync", "hipMemcpyDtoHAsync"}) {
@@ -79,14 +79,14 @@ TEST(HostRules, KnowTheDriverInterfaceToo) {
 }
 
 TEST(HostRules, GiveANameSeveralRoles) {
-  const HostRoles roles = TestKnowledge().host().RolesOf("Optimizer.step#AdamW.step");
+  const HostRoles roles = TestReferenceData().host().RolesOf("Optimizer.step#AdamW.step");
   EXPECT_TRUE(roles.Has(HostRole::kOptimizer));
   EXPECT_TRUE(roles.Has(HostRole::kOptimizerStep));
   EXPECT_FALSE(roles.Has(HostRole::kBackward));
 }
 
 TEST(HostRules, LookAtTheStartOfAHugeName) {
-  const HostRules& rules = TestKnowledge().host();
+  const HostRules& rules = TestReferenceData().host();
   EXPECT_TRUE(rules.RolesOf("layer::" + std::string(1 << 20, 'x')).Has(HostRole::kLayerRange));
   EXPECT_EQ(rules.RolesOf(std::string(1 << 20, 'x') + "callback"), HostRoles());
   EXPECT_EQ(rules.RolesOf(std::string("\xff\0\n", 3)), HostRoles());

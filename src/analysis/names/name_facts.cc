@@ -2,8 +2,8 @@
 
 namespace headroom {
 
-NameFacts::NameFacts(const TraceStore& store, const Knowledge& knowledge)
-    : store_(store), knowledge_(knowledge) {
+NameFacts::NameFacts(const TraceStore& store, const ReferenceData& reference)
+    : store_(store), reference_(reference) {
   const std::size_t names = store.strings.size();
   roles_.resize(names);
   roles_known_.resize(names);
@@ -14,7 +14,7 @@ NameFacts::NameFacts(const TraceStore& store, const Knowledge& knowledge)
 HostRoles NameFacts::Roles(StringId name) {
   const std::size_t index = name.index();
   if (!roles_known_[index]) {
-    roles_[index] = knowledge_.host().RolesOf(store_.Text(name));
+    roles_[index] = reference_.host().RolesOf(store_.Text(name));
     roles_known_[index] = true;
   }
   return roles_[index];
@@ -23,7 +23,7 @@ HostRoles NameFacts::Roles(StringId name) {
 const KernelClass& NameFacts::Kernel(StringId name) {
   const std::size_t index = name.index();
   if (!kernel_known_[index]) {
-    kernels_[index] = knowledge_.kernels().Classify(store_.Text(name));
+    kernels_[index] = reference_.kernels().Classify(store_.Text(name));
     kernel_known_[index] = true;
   }
   return kernels_[index];

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/names/host_rules.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/ids.h"
 #include "cost/kernel_class.h"
 #include "store/trace_store.h"
@@ -14,7 +14,7 @@ namespace headroom {
 /// Facts about names, found once per distinct name.
 class NameFacts {
  public:
-  NameFacts(const TraceStore& store, const Knowledge& knowledge);
+  NameFacts(const TraceStore& store, const ReferenceData& reference);
 
   /// Roles of a host event's name.
   HostRoles Roles(StringId name);
@@ -24,7 +24,7 @@ class NameFacts {
 
  private:
   const TraceStore& store_;
-  const Knowledge& knowledge_;
+  const ReferenceData& reference_;
   std::vector<HostRoles> roles_;
   std::vector<bool> roles_known_;
   std::vector<KernelClass> kernels_;

@@ -257,14 +257,14 @@ class Evidence {
 
   /// Whether most of it repeats: a step has layers, a layer has none.
   bool HoldsRepetition(const Unit& unit) const {
-    constexpr std::size_t kFewest = 3;  // Kernels of a layer.
+    constexpr std::size_t kMin = 3;  // Kernels of a layer.
     const std::int64_t half = sequence_.Weight(unit.first, unit.first + unit.period) / 2;
     const std::span<const std::uint32_t> symbols(sequence_.symbols);
     const std::span<const std::int64_t> weight(sequence_.weight_before);
     for (const Repetition& inner :
          FindRepetitions(symbols.subspan(unit.first, unit.period),
                          weight.subspan(unit.first, unit.period + 1), kMinCount)) {
-      if (inner.period >= kFewest && inner.weight > half) return true;
+      if (inner.period >= kMin && inner.weight > half) return true;
     }
     return false;
   }
@@ -754,7 +754,7 @@ KernelSteps SearchSequence(const TraceStore& store, NameFacts& names,
 /// The streams to search: those with a tenth of the kernel time and about as many different kernels
 /// as any. The stream of the loop holds all that a step does; others only help it with one thing.
 std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names) {
-  constexpr std::size_t kMostStreams = 3;
+  constexpr std::size_t kMaxStreams = 3;
   constexpr std::int64_t kPartOfAll = 10;
   struct Candidate {
     StreamId stream;
@@ -787,7 +787,7 @@ std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names)
   });
   std::vector<StreamId> chosen;
   for (const Candidate& candidate : streams) {
-    if (chosen.size() < kMostStreams && candidate.names * 2 >= streams.front().names)
+    if (chosen.size() < kMaxStreams && candidate.names * 2 >= streams.front().names)
       chosen.push_back(candidate.stream);
   }
   return chosen;
@@ -796,7 +796,7 @@ std::vector<StreamId> StreamsToSearch(const TraceStore& store, NameFacts& names)
 }  // namespace
 
 KernelSteps FindKernelSteps(const TraceStore& store, NameFacts& names) {
-  constexpr std::size_t kFewestOfFamilies = 6;  // Shorter ones are a coincidence.
+  constexpr std::size_t kMinOfFamilies = 6;  // Shorter ones are a coincidence.
   KernelSteps layers;
   for (const StreamId stream : StreamsToSearch(store, names)) {
     KernelSequence sequence = SequenceOf(store, stream);
@@ -805,7 +805,7 @@ KernelSteps FindKernelSteps(const TraceStore& store, NameFacts& names) {
     layers.layers = std::max(layers.layers, steps.layers);
     if (layers.layers > 0) continue;
     JoinFamilies(store, names, sequence);
-    steps = SearchSequence(store, names, sequence, kFewestOfFamilies);
+    steps = SearchSequence(store, names, sequence, kMinOfFamilies);
     steps.of_families = true;
     if (!steps.spans.empty()) return steps;
     layers.layers = std::max(layers.layers, steps.layers);

@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t kFew = 100;
 
 bool IsFew(std::size_t misplaced, std::size_t all) {
-  constexpr std::size_t kFewestToTell = 3;  // Of two, nobody knows which is wrong.
-  return all >= kFewestToTell && (misplaced == 1 || misplaced * kFew <= all);
+  constexpr std::size_t kMinToTell = 3;  // Of two, nobody knows which is wrong.
+  return all >= kMinToTell && (misplaced == 1 || misplaced * kFew <= all);
 }
 
 /// Tasks that one process launched on one stream, one by one.

@@ -16,11 +16,11 @@ namespace {
 /// The number at the beginning of a text, if an iteration may have so many tokens: the sum over all
 /// steps must not overflow.
 std::optional<std::int64_t> LeadingNumber(std::string_view text) {
-  constexpr std::int64_t kMostTokens = 1'000'000'000;
+  constexpr std::int64_t kMaxTokens = 1'000'000'000;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && number >= 0 && number <= kMostTokens ? std::optional(number)
-                                                                      : std::nullopt;
+  return error == std::errc() && number >= 0 && number <= kMaxTokens ? std::optional(number)
+                                                                     : std::nullopt;
 }
 
 /// Sequences of an engine's mark, and their tokens: "context_1(888_788544)",

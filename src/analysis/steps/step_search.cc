@@ -139,7 +139,7 @@ double Unevenness(const std::vector<TimeNs>& marks) {
 }
 
 /// How often and how evenly a mark must return to be taken for a step.
-constexpr std::size_t kFewestMarks = 3;
+constexpr std::size_t kMinMarks = 3;
 constexpr double kEven = 0.05;
 constexpr double kUneven = 0.3;
 
@@ -181,7 +181,7 @@ Marks CollectMarks(const TraceStore& store, MarkAt at, Accept accept) {
 }
 
 bool IsPeriodic(const MarkSeries& series, double uneven) {
-  return series.times.size() >= kFewestMarks && Unevenness(series.times) <= uneven;
+  return series.times.size() >= kMinMarks && Unevenness(series.times) <= uneven;
 }
 
 FoundSteps StepsBetween(const TraceStore& store, const Marks::value_type& marks) {
@@ -205,7 +205,7 @@ bool IsRange(HostEventKind kind) {
 /// Distances between marks without the longest: the first step compiles, or one holds an
 /// evaluation.
 std::vector<TimeNs> WithoutLongestDistance(std::vector<TimeNs> marks) {
-  if (marks.size() <= kFewestMarks) return marks;
+  if (marks.size() <= kMinMarks) return marks;
   std::size_t longest = 1;
   for (std::size_t i = 2; i < marks.size(); ++i) {
     if (marks[i] - marks[i - 1] > marks[longest] - marks[longest - 1]) longest = i;
@@ -362,15 +362,14 @@ std::size_t UpdatesInTurn(const TraceStore& store, NameFacts& names, ProcessId p
 std::vector<TimeNs> LastOfGroups(const TraceStore& store, NameFacts& names, ProcessId process,
                                  const std::vector<TimeNs>& marks) {
   constexpr std::size_t kLargestGroup = 8;
-  for (std::size_t group = 1; group <= kLargestGroup && marks.size() >= kFewestMarks * group;
+  for (std::size_t group = 1; group <= kLargestGroup && marks.size() >= kMinMarks * group;
        ++group) {
     std::vector<TimeNs> last;
     for (std::size_t i = group - 1; i < marks.size(); i += group) last.push_back(marks[i]);
     const double unevenness = Unevenness(WithoutLongestDistance(last));
     // Few groups may come evenly by chance.
-    constexpr std::size_t kFewestGroups = 5;
-    if (group == 1 ? unevenness <= kUneven
-                   : unevenness <= 2 * kEven && last.size() >= kFewestGroups)
+    constexpr std::size_t kMinGroups = 5;
+    if (group == 1 ? unevenness <= kUneven : unevenness <= 2 * kEven && last.size() >= kMinGroups)
       return group > 1 && GroupsAreOfSteps(store, names, process, marks, group) ? marks : last;
   }
   return {};
@@ -404,7 +403,7 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular
   if (!rarest) return {};
   FoundSteps found = StepsBetween(store, *rarest);
   const std::vector<TimeNs>& times = rarest->second.times;
-  found.confidence = times.size() < kFewestMarks
+  found.confidence = times.size() < kMinMarks
                          ? "low"
                          : ConfidenceOf(Unevenness(WithoutLongestDistance(times)), times.size());
   return found;
@@ -508,7 +507,7 @@ FoundSteps FromIterationMarks(const TraceStore& store, NameFacts& names) {
   // Where the ranges are not all of a step, the last one's rest is not in the recording.
   constexpr std::int64_t kNextToNothing = 20;
   const DurationNs gap = sorted.empty() ? DurationNs(0) : sorted[sorted.size() / 2];
-  const bool is_whole = ranges.size() < kFewestMarks ||
+  const bool is_whole = ranges.size() < kMinMarks ||
                         gap.ns() <= best->second.covered.ns() /
                                         (kNextToNothing * static_cast<std::int64_t>(ranges.size()));
   found.source = is_whole ? StepSource::kAnnotation : StepSource::kInferred;
@@ -624,7 +623,7 @@ FoundSteps FromProgramRuns(const TraceStore& store) {
   found.source = StepSource::kInferred;
   found.on_gpu = true;
   found.marker = store.Text(best.names.front());
-  found.confidence = best.spans.size() >= kFewestMarks ? "high" : "medium";
+  found.confidence = best.spans.size() >= kMinMarks ? "high" : "medium";
   found.reason = fmt::format("{} of the programs that take most of the device's time",
                              Plural(std::ssize(best.spans), "run"));
   for (std::size_t i = 0; i < best.spans.size(); ++i) {

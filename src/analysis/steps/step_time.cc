@@ -13,7 +13,7 @@ bool IsOutlier(DurationNs wall, DurationNs median) {
 }
 
 std::vector<bool> UsualSteps(const Steps& steps) {
-  constexpr std::size_t kFewest = 5, kMaxBurst = 16;
+  constexpr std::size_t kMin = 5, kMaxBurst = 16;
   std::vector<bool> usual;
   std::vector<std::size_t> whole, slow;  // Rows of the list; indices into `whole`.
   DurationNs spread;                     // The largest distance of another step to the median.
@@ -27,9 +27,9 @@ std::vector<bool> UsualSteps(const Steps& steps) {
     }
     whole.push_back(row);
   }
-  if (slow.empty() || slow.size() > 2 || whole.size() < kFewest) return usual;
+  if (slow.empty() || slow.size() > 2 || whole.size() < kMin) return usual;
   // Among fewer than ten steps, two slow ones are unusual only at the start (warm-up).
-  if (slow.size() == 2 && slow.front() > 0 && whole.size() < 2 * kFewest) return usual;
+  if (slow.size() == 2 && slow.front() > 0 && whole.size() < 2 * kMin) return usual;
   if (whole[slow.back()] - whole[slow.front()] + 1 != slow.size()) return usual;
   // Workers deliver in bursts: two waits for the loader are typical of the job, and so is one among
   // fewer steps than a burst may have. But the first wait may be the loader's start.

@@ -380,8 +380,8 @@ std::vector<bool> FindCallingOperators(const TraceStore& store) {
 /// of the step's operators, or several of those that mostly make calls in one of the steps.
 void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
                            std::span<const HostCounts> counts, StepAnalysis& out) {
-  constexpr std::int64_t kManyOperators = 5;         // One part in.
-  constexpr std::int64_t kFewest = 3, kSeveral = 5;  // Fewer may happen to need no call.
+  constexpr std::int64_t kManyOperators = 5;      // One part in.
+  constexpr std::int64_t kMin = 3, kSeveral = 5;  // Fewer may happen to need no call.
   const auto& events = store.host_events;
   const std::vector<bool> calling = FindCallingOperators(store);
   /// Calls f(step, row) for each operator and call in a step; not for what the loader does.
@@ -425,7 +425,7 @@ void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
     });
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool many =
-          all[i].longest >= kFewest && all[i].longest * kManyOperators > counts[i].operators;
+          all[i].longest >= kMin && all[i].longest * kManyOperators > counts[i].operators;
       if (many || of_callers[i].longest >= kSeveral) out.steps.list[i].lost_tasks = true;
     }
   }

@@ -62,7 +62,7 @@ TEST(Efficiency, IsOfTheStepsThatACutFileHoldsWhole) {
   b.Kernel(kGemm, kStream, 12'030, 40, 1000);
   const std::unique_ptr<TraceStore> cut = b.Build();
   cut->log.Add(ImportIssue::kTruncated);
-  const Efficiency use = Analyze(*cut, TestKnowledge(), {}).value().efficiency;
+  const Efficiency use = Analyze(*cut, TestReferenceData(), {}).value().efficiency;
   const Efficiency whole = EfficiencyOf(Products({}));
   EXPECT_EQ(use.flops_per_step, whole.flops_per_step);
   EXPECT_EQ(use.mfu_pct, whole.mfu_pct);

@@ -278,7 +278,7 @@ struct Finding {
 };
 
 /// Findings of a report, of whatever number of files.
-inline constexpr std::size_t kMostFindings = 7;
+inline constexpr std::size_t kMaxFindings = 7;
 
 /// How busy units of the GPU are, by its hardware counters; in per cent of the most. None: not
 /// recorded.

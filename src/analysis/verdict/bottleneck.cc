@@ -223,7 +223,7 @@ std::optional<FewRows> FindFewRows(const Evidence& evidence) {
   const std::optional<double> known =
       evidence.device != nullptr ? TurningPoint(*evidence.device) : std::nullopt;
   const FewRows few = {.rows = *kinds.front().tokens,
-                       .turning_point = known.value_or(kLeastTurningPoint)};
+                       .turning_point = known.value_or(kMinTurningPoint)};
   return few.rows < few.turning_point ? std::optional(few) : std::nullopt;
 }
 
@@ -318,8 +318,8 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
   } else {
     verdict.balance = "many causes hold a little of it each";
   }
-  constexpr std::size_t kMostShown = 3;
-  for (std::size_t i = 0; i < kMostShown && all[i].time.ns() > 0; ++i)
+  constexpr std::size_t kMaxShown = 3;
+  for (std::size_t i = 0; i < kMaxShown && all[i].time.ns() > 0; ++i)
     verdict.evidence.push_back(Holds(all[i].time, breakdown, all[i].meaning));
   return verdict;
 }

@@ -52,7 +52,7 @@ struct Evidence {
 /// known.
 std::optional<double> TurningPoint(const DeviceSpec& device);
 /// The same where the GPU is not known: that of no shipped GPU with matrix units is lower.
-inline constexpr double kLeastTurningPoint = 66;
+inline constexpr double kMinTurningPoint = 66;
 
 /// What tells a loader that marks nothing.
 std::string UnmarkedText(const Evidence& evidence);

@@ -281,9 +281,9 @@ TEST(Bottleneck, OfWorkThatWaitedForWhatWasNotRecordedBeginsWithIt) {
 }
 
 TEST(Bottleneck, NoShippedGpuTurnsEarlierThanAnUnknownOne) {
-  for (const DeviceSpec& device : TestKnowledge().devices().devices()) {
+  for (const DeviceSpec& device : TestReferenceData().devices().devices()) {
     if (const std::optional<double> point = TurningPoint(device)) {
-      EXPECT_GE(*point, kLeastTurningPoint) << device.name;
+      EXPECT_GE(*point, kMinTurningPoint) << device.name;
     }
   }
 }
@@ -383,7 +383,7 @@ TEST(Bottleneck, IsLessSureOfInferredStepsAndDamagedTraces) {
 
   const std::unique_ptr<TraceStore> cut = Job(HostBound).Build();
   cut->log.Add(ImportIssue::kTruncated);
-  verdict = Analyze(*cut, TestKnowledge(), {}).value().bottleneck;
+  verdict = Analyze(*cut, TestReferenceData(), {}).value().bottleneck;
   EXPECT_EQ(verdict.verdict, Verdict::kHost);
   EXPECT_EQ(verdict.confidence, "low");
 }
@@ -455,7 +455,7 @@ TEST(Bottleneck, OfACutFileWithoutAWholeStepIsUnknown) {
   cut->log.Add(ImportIssue::kTruncated);
   AnalysisOptions options;
   options.first_step = 4;
-  const TraceReport report = Analyze(*cut, TestKnowledge(), options).value();
+  const TraceReport report = Analyze(*cut, TestReferenceData(), options).value();
   EXPECT_EQ(report.steps.list.size(), 1u);
   EXPECT_FALSE(report.steps.p50);
   EXPECT_FALSE(report.breakdown);

@@ -569,10 +569,10 @@ std::string TensorCoreAction(const DeviceSpec& device, std::string_view dtype) {
 }
 
 std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
-  constexpr double kMostUnknownPct = 20;
+  constexpr double kMaxUnknownPct = 20;
   const Efficiency& use = evidence.report.efficiency;
   if (evidence.device == nullptr || !use.tensor_core_used_pct || *use.tensor_core_used_pct > 50 ||
-      use.tensor_core_unknown_pct.value_or(0) > kMostUnknownPct) {
+      use.tensor_core_unknown_pct.value_or(0) > kMaxUnknownPct) {
     return std::nullopt;
   }
   // The share of the GPU's work that such kernels hold, taken over the whole trace.
@@ -889,7 +889,7 @@ std::vector<Finding> Find(std::span<const Rule> rules, const Evidence& evidence,
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Ranked& a, const Ranked& b) { return a.holds > b.holds; });
-  if (found.size() > kMostFindings) found.resize(kMostFindings);
+  if (found.size() > kMaxFindings) found.resize(kMaxFindings);
   std::vector<Finding> findings;
   findings.reserve(found.size());
   for (Ranked& ranked : found) findings.push_back(std::move(ranked.finding));

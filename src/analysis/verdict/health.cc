@@ -231,8 +231,8 @@ std::optional<double> NumberOf(const TraceStore& store, std::size_t instant, std
 }
 
 std::int64_t CountOf(double number) {
-  constexpr double kMostCounted = 1e15;
-  return static_cast<std::int64_t>(std::min(number, kMostCounted));
+  constexpr double kMaxCounted = 1e15;
+  return static_cast<std::int64_t>(std::min(number, kMaxCounted));
 }
 
 /// The beginning of a text among the arguments of an instant, as JSON writes it.
@@ -280,10 +280,10 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
     if (store.Text(instants.category[row]) != "headroom") continue;
     const std::string_view name = store.Text(instants.name[row]);
     if (name == "process") {
-      constexpr std::size_t kMostFiles = 4;
-      if (++processes <= kMostFiles)
+      constexpr std::size_t kMaxFiles = 4;
+      if (++processes <= kMaxFiles)
         files += fmt::format("{}{}", files.empty() ? "" : ", ", Unquoted(store, row, "file"));
-      else if (processes == kMostFiles + 1)
+      else if (processes == kMaxFiles + 1)
         files += ", ...";
     }
     began = began || name == "recording";

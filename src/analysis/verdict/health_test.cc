@@ -36,7 +36,7 @@ template <typename Change>
 Health HealthAfter(const StoreBuilder& b, Change change) {
   const std::unique_ptr<TraceStore> store = b.Build();
   change(*store);
-  return Analyze(*store, TestKnowledge(), {}).value().health;
+  return Analyze(*store, TestReferenceData(), {}).value().health;
 }
 
 TEST(Health, OfASoundTraceIsAWithoutIssues) {

@@ -15,11 +15,11 @@ constexpr std::size_t kNameWidth = 100;
 
 void AddRows(std::string_view title, std::string_view kind, const std::vector<RowChange>& all,
              std::size_t top, double step_ms, std::string& out) {
-  constexpr double kLeast = 0.0005;  // Of the step.
+  constexpr double kMin = 0.0005;  // Of the step.
   std::string rows;
   std::size_t count = 0;
   for (const RowChange& row : all) {
-    if (std::abs(row.ms.delta) < kLeast * step_ms) break;
+    if (std::abs(row.ms.delta) < kMin * step_ms) break;
     if (++count > top) continue;
     const std::string note = row.state == RowChange::State::kNew    ? " (new)"
                              : row.state == RowChange::State::kGone ? " (gone)"

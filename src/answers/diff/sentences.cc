@@ -96,13 +96,13 @@ std::string AccountLabel(const AccountRow& row) {
 
 std::string ExplanationSentence(const JobDiff& diff) {
   if (!diff.step_changed() || diff.step.delta == 0) return "";
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   constexpr double kWorthNaming = 0.1;
   std::vector<std::string> with, against;
   for (const AccountRow& row : diff.account) {
     const double share = row.change_ms() / diff.step.delta;
     std::vector<std::string>& parts = share > 0 ? with : against;
-    if (std::abs(share) < kWorthNaming || parts.size() == kMost) continue;
+    if (std::abs(share) < kWorthNaming || parts.size() == kMax) continue;
     parts.push_back(fmt::format("{} {}", AccountLabel(row), ChangeMsText(row.change_ms())));
   }
   if (with.empty()) return "no part of the step makes up a tenth of the change by itself";
@@ -138,8 +138,8 @@ std::vector<std::string> RankSentences(const JobDiff& diff) {
       [](const JobProfile& side) -> std::string {
         const std::optional<Imbalance> imbalance = ImbalanceOf(side);
         if (!imbalance) return "";
-        constexpr double kLeast = 0.001;  // Below a microsecond none is busier.
-        if (imbalance->ms < kLeast) return "no rank is busier";
+        constexpr double kMin = 0.001;  // Below a microsecond none is busier.
+        if (imbalance->ms < kMin) return "no rank is busier";
         return fmt::format("{} (rank {})", MsText(imbalance->ms), imbalance->busiest);
       },
       "The busiest rank computes longer than the mean of all, a step: A {}; B {}.");

@@ -17,7 +17,7 @@ namespace {
 using Kind = TextColumn::Kind;
 using Cells = std::vector<std::vector<Span>>;
 
-constexpr double kLeastShown = 0.0005;  ///< Of the step: what a table of changes still shows.
+constexpr double kMinShown = 0.0005;  ///< Of the step: what a table of changes still shows.
 
 /// Green for less time, red for more, neither for noise.
 Style StyleOfChange(const Difference& change) {
@@ -237,7 +237,7 @@ class DiffText {
     std::size_t left_out = 0;
     double rest = 0;
     for (const RowChange& row : all) {
-      const bool worth = std::abs(row.ms.delta) >= kLeastShown * diff_.step.a;
+      const bool worth = std::abs(row.ms.delta) >= kMinShown * diff_.step.a;
       if (!worth || rows.size() == report_.top) {
         ++left_out;
         rest += row.ms.delta;
@@ -272,8 +272,7 @@ class DiffText {
   void Swaps() {
     std::size_t shown = 0;
     for (const KernelSwap& swap : diff_.swaps) {
-      if (shown == report_.top ||
-          std::max(swap.gone_ms, swap.fresh_ms) < kLeastShown * diff_.step.a)
+      if (shown == report_.top || std::max(swap.gone_ms, swap.fresh_ms) < kMinShown * diff_.step.a)
         continue;
       if (shown++ == 0) {
         page_.Heading("Same operator, other kernel", "most time first", Style::kDim);

@@ -45,11 +45,11 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
 
 /// Of the whole job: as many as it has ranks, or as many as one rank uses.
 std::int64_t GpusOf(const Job& job) {
-  constexpr std::int64_t kMost = 1'000'000;  // A trace may say anything; no job has more.
+  constexpr std::int64_t kMax = 1'000'000;  // A trace may say anything; no job has more.
   std::int64_t gpus = WorkingGpus(job.store(), job.steps().spans);
   for (const std::optional<std::int64_t>& told :
        {job.store().metadata.world_size, RecordedGpus(job)}) {
-    if (told && *told <= kMost) gpus = std::max(gpus, *told);
+    if (told && *told <= kMax) gpus = std::max(gpus, *told);
   }
   return gpus;
 }

@@ -106,19 +106,19 @@ Status JobPlan::LoadCarbon() {
         code, near.empty() ? "" : "; near codes: ", fmt::join(near, ", ")));
   }
   const std::string pue = question_.pue.empty() ? carbon_.default_pue() : question_.pue;
-  constexpr double kMostPue = 10;
+  constexpr double kMaxPue = 10;
   double number = 0;
   const auto [end, error] = std::from_chars(pue.data(), pue.data() + pue.size(), number);
   if (error == std::errc() && end == pue.data() + pue.size()) {
-    if (!(number >= 1 && number <= kMostPue))
-      return Status::Usage(fmt::format("--pue {}: must be from 1 to {}", pue, kMostPue));
+    if (!(number >= 1 && number <= kMaxPue))
+      return Status::Usage(fmt::format("--pue {}: must be from 1 to {}", pue, kMaxPue));
     pue_value_ = number;
     return Status::Ok();
   }
   const PueEntry* entry = carbon_.FindPue(pue);
   if (entry == nullptr) {
     return Status::Usage(fmt::format("--pue {}: neither a number from 1 to {} nor one of {}", pue,
-                                     kMostPue, fmt::join(carbon_.PueCodes(), ", ")));
+                                     kMaxPue, fmt::join(carbon_.PueCodes(), ", ")));
   }
   pue_value_ = entry->value;
   return Status::Ok();
@@ -344,14 +344,14 @@ void JobPlan::AddEquivalents(std::size_t begin, std::size_t end, PredictReport& 
     std::string_view name;
   };
   // Of those that can be grasped, the fewest; a thousandth of a day tells nobody anything.
-  constexpr double kLeast = 0.5;
+  constexpr double kMin = 0.5;
   std::optional<Counted> best;
   for (const Equivalent& equivalent : carbon_.equivalents()) {
     const double grams =
         equivalent.g_co2.value_or(equivalent.kwh.value_or(0) * grid_->g_co2_per_kwh);
     if (grams <= 0) continue;
     const double times = *shown.target->co2_kg * kGramsPerKg / grams;
-    if (times >= kLeast && (!best || times < best->times)) best = {times, equivalent.name};
+    if (times >= kMin && (!best || times < best->times)) best = {times, equivalent.name};
   }
   if (!best) return;
   report.equivalents.push_back(fmt::format(

@@ -16,7 +16,7 @@
 
 namespace headroom {
 
-inline constexpr std::int64_t kMostTotalSteps = 1'000'000'000'000;
+inline constexpr std::int64_t kMaxTotalSteps = 1'000'000'000'000;
 
 /// What is asked of a whole job, as the flags of the same names of `headroom predict` say it; what
 /// is empty was not given.

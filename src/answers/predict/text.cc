@@ -168,7 +168,7 @@ void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets
 
 /// Of GPUs in the order of time, where each one's range overlaps with that of the one before.
 void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
-  constexpr std::size_t kMostNames = 8;
+  constexpr std::size_t kMaxNames = 8;
   for (std::size_t begin = 0; begin < targets.size();) {
     std::size_t end = begin + 1;
     while (end < targets.size() && targets[end].step.low <= targets[end - 1].step.high) ++end;
@@ -176,7 +176,7 @@ void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
     std::vector<std::string_view> names;
     for (std::size_t i = begin; i < end; ++i) names.push_back(targets[i].gpu);
     std::string text;
-    if (count > kMostNames) {
+    if (count > kMaxNames) {
       text = fmt::format(
           "{} to {}, {} GPUs one below the other: ranges of neighbours overlap, so that the order "
           "of neighbours is not certain.",
@@ -199,9 +199,9 @@ std::string Times(std::int64_t count, std::string_view what) {
 
 /// "53.15 USD"; what is less than a cent keeps two digits.
 std::string Money(double amount, std::string_view currency) {
-  constexpr double kCent = 0.01, kLeast = 0.0001;
+  constexpr double kCent = 0.01, kMin = 0.0001;
   if (amount >= kCent || amount <= 0) return fmt::format("{:.2f} {}", amount, currency);
-  if (amount < kLeast) return fmt::format("<{} {}", kLeast, currency);
+  if (amount < kMin) return fmt::format("<{} {}", kMin, currency);
   return fmt::format("{:.2g} {}", amount, currency);
 }
 

@@ -13,7 +13,7 @@ namespace headroom {
 namespace {
 
 Status Broken(std::string_view what) {
-  return Status::Internal(fmt::format("the page that was built in {}: build ui/ anew", what));
+  return Status::Environment(fmt::format("the page that was built in {}: build ui/ anew", what));
 }
 
 std::string_view FileNamed(std::span<const NamedText> page, std::string_view name) {

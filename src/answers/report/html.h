@@ -21,7 +21,7 @@ struct PageAnswer {
 /// are hostile, stay inside the answers.
 ///
 /// @param page  files of the page, index.html, app.js and app.css among them
-/// Fails (kInternal) where these are not as the build of the page makes them.
+/// Fails (kEnvironment) where these are not as the build of the page makes them.
 Result<std::string> RenderHtml(std::span<const NamedText> page,
                                std::span<const PageAnswer> answers);
 

@@ -86,7 +86,7 @@ std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files,
                                     [&](const auto& f) { return ActsOn(verdict, *f.row); });
     if (first != joined.end()) std::rotate(joined.begin(), first, first + 1);
   }
-  if (joined.size() > kMostFindings) joined.resize(kMostFindings);
+  if (joined.size() > kMaxFindings) joined.resize(kMaxFindings);
   return joined;
 }
 

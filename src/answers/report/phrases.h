@@ -49,7 +49,7 @@ std::string CorrectedText(const StepSummary& steps);
 /// Which steps the step time is of, e.g. "mean of 5 steps, without the first".
 std::string CountedText(const StepSummary& steps);
 
-/// Which steps were replayed, and with what knowledge of the recording's cost.
+/// Which steps were replayed, and with what reference of the recording's cost.
 std::string WindowText(const EngineSummary& engine);
 
 /// The callback that holds most time by itself, and on which event; empty: there is none.

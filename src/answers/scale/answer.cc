@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "scale/loop_job.h"
+#include "scale/periodic_exchange.h"
 #include "scale/pipelined_job.h"
-#include "scale/rare_exchange.h"
 #include "scale/recorded_collectives.h"
 #include "scale/traced_job.h"
 
@@ -133,8 +133,8 @@ Status ScaleAnswer::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>
         "its shape";
     return Status::Ok();
   }
-  RareExchange rare(job, local ? RareKind::kLocalSgd : RareKind::kAccumulation,
-                    question_.exchange_every, report.gradient_bytes.value_or(0));
+  PeriodicExchange rare(job, local ? PeriodicKind::kLocalSgd : PeriodicKind::kAccumulation,
+                        question_.exchange_every, report.gradient_bytes.value_or(0));
   for (const NamedNetwork& network : networks) {
     const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
     if (!placements.ok()) return placements.status();
@@ -216,7 +216,7 @@ Result<ScaleReport> ScaleAnswer::OfTrace(const Job& job, Forecaster& forecaster,
   return report;
 }
 
-Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const Knowledge& knowledge,
+Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const ReferenceData& reference,
                                         const AnalysisOptions& analysis) const {
   ScaleReport report = ReportOf(analysis.path);
   if (!IsPlain() || question_.split.Gpus() > 1) {
@@ -226,7 +226,7 @@ Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const Knowledge
     return report;
   }
   const Result<std::unique_ptr<LoopJob>> job =
-      LoopJob::Make(store, knowledge, analysis, bucket_bytes_);
+      LoopJob::Make(store, reference, analysis, bucket_bytes_);
   if (job.status().code() == StatusCode::kNoAnswer) {
     report.no_answer = job.status().message();
     return report;

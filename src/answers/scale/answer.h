@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/analyze.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "answers/scale/exchange_schedule.h"
 #include "answers/scale/network_choice.h"
 #include "answers/scale/render.h"
@@ -63,7 +63,7 @@ class ScaleAnswer {
   Result<ScaleReport> OfTrace(const Job& job, Forecaster& forecaster, const ForecastSource& source,
                               const ReplayedRankFacts& rank) const;
   /// Of a recording without GPU work: the host is the device.
-  Result<ScaleReport> OfLoop(const TraceStore& store, const Knowledge& knowledge,
+  Result<ScaleReport> OfLoop(const TraceStore& store, const ReferenceData& reference,
                              const AnalysisOptions& analysis) const;
   /// Of the operators of a step.
   Result<ScaleReport> OfList(const std::string& path, const OperatorList& list,

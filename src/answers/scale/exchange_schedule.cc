@@ -39,7 +39,7 @@ Status Unknown(std::string_view text) {
 }
 
 Result<ExchangeSchedule> ParseServers(std::string_view text) {
-  constexpr std::int64_t kMost = 1'000'000;
+  constexpr std::int64_t kMax = 1'000'000;
   ExchangeSchedule parsed = {.schedule = ServerSchedule(), .has_buckets = false};
   if (text == kServers) return parsed;
   constexpr std::string_view kKey = ":servers=";
@@ -49,9 +49,9 @@ Result<ExchangeSchedule> ParseServers(std::string_view text) {
   std::int64_t servers = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), servers);
   if (error != std::errc() || end != digits.data() + digits.size() || servers < 1 ||
-      servers > kMost) {
+      servers > kMax) {
     return Status::Usage(fmt::format("--schedule {}: servers must be from 1 to {}",
-                                     Printable(std::string(text), Charset::kAscii), kMost));
+                                     Printable(std::string(text), Charset::kAscii), kMax));
   }
   parsed.schedule = ServerSchedule{.servers = servers};
   return parsed;

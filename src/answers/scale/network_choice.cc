@@ -15,12 +15,12 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kMostGpus = 10'000'000;
+constexpr std::int64_t kMaxGpus = 10'000'000;
 
 std::optional<std::int64_t> CountIn(std::string_view text) {
   std::int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > kMostGpus)
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > kMaxGpus)
     return std::nullopt;
   return count;
 }
@@ -51,10 +51,10 @@ Status NetworkChoice::ReadGpus() {
     const std::optional<std::int64_t> first = CountIn(std::string_view(text).substr(0, by));
     const std::optional<std::int64_t> second =
         by == std::string::npos ? 1 : CountIn(std::string_view(text).substr(by + 1));
-    if (!first || !second || *first > kMostGpus / *second) {
+    if (!first || !second || *first > kMaxGpus / *second) {
       return Status::Usage(fmt::format(
           "--gpus {}: must be a number of GPUs, or machines x GPUs as 4x2, at most {} in all",
-          Printable(text, Charset::kAscii), kMostGpus));
+          Printable(text, Charset::kAscii), kMaxGpus));
     }
     asked.gpus = *first * *second;
     if (by != std::string::npos) asked.nodes = *first;
@@ -110,11 +110,11 @@ Status NetworkChoice::LoadNetworks() {
   const std::int64_t gpus_per_node = question_.gpus_per_node.value_or(1);
   std::vector<double> bandwidths = question_.bandwidths_gbps;
   if (bandwidths.empty()) bandwidths = {kUsualGbps};
-  constexpr double kLeastGbps = 1e-6, kMostGbps = 1e6, kMostLatencyUs = 1e6;
-  if (!(latency_us >= 0 && latency_us <= kMostLatencyUs))
-    return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMostLatencyUs));
-  if (gpus_per_node < 1 || gpus_per_node > kMostGpus)
-    return Status::Usage(fmt::format("--gpus-per-node must be from 1 to {}", kMostGpus));
+  constexpr double kMinGbps = 1e-6, kMaxGbps = 1e6, kMaxLatencyUs = 1e6;
+  if (!(latency_us >= 0 && latency_us <= kMaxLatencyUs))
+    return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMaxLatencyUs));
+  if (gpus_per_node < 1 || gpus_per_node > kMaxGpus)
+    return Status::Usage(fmt::format("--gpus-per-node must be from 1 to {}", kMaxGpus));
   // 4x2 says itself how many GPUs a machine has.
   const bool as_asked =
       !question_.gpus_per_node &&
@@ -124,9 +124,9 @@ Status NetworkChoice::LoadNetworks() {
                                    ? "machines of one GPU"
                                    : fmt::format("machines of {} GPUs", gpus_per_node);
   for (const double gbps : bandwidths) {
-    if (!(gbps >= kLeastGbps && gbps <= kMostGbps)) {
+    if (!(gbps >= kMinGbps && gbps <= kMaxGbps)) {
       return Status::Usage(
-          fmt::format("--bandwidth-gbps {}: must be from {} to {}", gbps, kLeastGbps, kMostGbps));
+          fmt::format("--bandwidth-gbps {}: must be from {} to {}", gbps, kMinGbps, kMaxGbps));
     }
     networks_.push_back({.topology = FlatTopology(
                              gbps, DurationNs(std::llround(latency_us * kNsPerUs)), gpus_per_node),

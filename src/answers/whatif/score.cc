@@ -69,9 +69,9 @@ std::string RenderScoreText(const ScoreReport& report, bool color, Charset chars
                  Style::kBold, record.held() ? Style::kGood : Style::kWarning);
   page.Paragraph(
       "  Ledger    ",
-      report.rule.scores < kLeastScores
+      report.rule.scores < kMinScores
           ? fmt::format("{} of {} scores that set the intervals of {} on this machine ({})",
-                        report.rule.scores, kLeastScores, ScenarioKind(record.scenario),
+                        report.rule.scores, kMinScores, ScenarioKind(record.scenario),
                         Printable(report.ledger))
           : fmt::format(
                 "by {} scores, intervals of {} on this machine are {:.2f} times as wide ({})",

@@ -8,7 +8,7 @@
 namespace headroom::cupti {
 
 BufferPool::BufferPool(std::size_t ceiling)
-    : most_(std::clamp<std::size_t>(ceiling / kBufferBytes, 1, kMostBuffers)) {}
+    : most_(std::clamp<std::size_t>(ceiling / kBufferBytes, 1, kMaxBuffers)) {}
 
 std::uint8_t* BufferPool::Make() {
   if (made_ == most_) return nullptr;

@@ -19,7 +19,7 @@ class BufferPool {
  public:
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
   static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
-  static constexpr std::size_t kMostBuffers = 4096;
+  static constexpr std::size_t kMaxBuffers = 4096;
 
   /// @param ceiling  in bytes; at least one buffer is made
   explicit BufferPool(std::size_t ceiling);
@@ -48,7 +48,7 @@ class BufferPool {
 
   std::mutex mutex_;  ///< Of the next three. No CUPTI call is made under it.
   std::size_t made_ = 0, most_, spare_count_ = 0;
-  std::uint8_t* spare_[kMostBuffers];
+  std::uint8_t* spare_[kMaxBuffers];
   std::atomic<std::int64_t> discarded_ = 0;
   alignas(8) std::uint8_t scratch_[kScratchBytes];
 };

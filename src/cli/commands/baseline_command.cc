@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "answers/diff/baseline_json.h"
 #include "answers/diff/render.h"
 #include "base/atomic_file.h"
@@ -107,9 +107,9 @@ Status BaselineCommand::Save() const {
   };
   if (Status status = refuse_taken(); !status.ok()) return status;
   if (Status status = RefuseToOverwrite("NAME", path, traces_); !status.ok()) return status;
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-  Result<JobProfile> profile = ProfileTraces(traces_, *knowledge.value(), options_);
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
+  Result<JobProfile> profile = ProfileTraces(traces_, *reference.value(), options_);
   if (!profile.ok()) return profile.status();
   if (here_) {
     for (ProfileFact& fact : FactsOfThisMachine()) profile.value().facts.push_back(std::move(fact));
@@ -118,7 +118,7 @@ Status BaselineCommand::Save() const {
   const std::string content = RenderBaseline(name_, profile.value());
   fs::create_directories(folder_, error);
   if (error)
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("{}: cannot make the folder: {}", folder_, error.message()));
   Result<AtomicFile> file = AtomicFile::Write(path, content);
   if (!file.ok()) return file.status();

@@ -51,7 +51,7 @@ Result<nlohmann::json> RunLoops(const std::string& python, const std::string& fo
   if (!printed.ok()) return printed.status();
   nlohmann::json said = nlohmann::json::parse(LastLine(printed.value()), nullptr, false);
   if (!said.is_object() || !said.contains("loops"))
-    return Status::Internal("the training loops printed no result");
+    return Status::Environment("the training loops printed no result");
   return said;
 }
 
@@ -221,7 +221,8 @@ Status CalibrateCommand::CalibrateHost() const {
     const auto found = loops.value().find(name);
     return found == loops.value().end() ? nullptr : &found->second.profiled;
   };
-  if (loop("operators") == nullptr) return Status::Internal("the training loops printed no result");
+  if (loop("operators") == nullptr)
+    return Status::Environment("the training loops printed no result");
   ReferenceSpeeds names = shipped.value().loop;
   names.insert(shipped.value().autograd.begin(), shipped.value().autograd.end());
   const Result<MeasuredCosts> costs =
@@ -233,7 +234,7 @@ Status CalibrateCommand::CalibrateHost() const {
   const fs::path parent = fs::path(path).parent_path();
   if (output_path_.empty()) fs::create_directories(parent, error);
   if (error)
-    return Status::Internal(fmt::format("cannot make {}: {}", parent.string(), error.message()));
+    return Status::Environment(fmt::format("cannot make {}: {}", parent.string(), error.message()));
   Result<AtomicFile> file = AtomicFile::Write(path, RenderCalibration(costs.value(), about));
   if (!file.ok()) return file.status();
   if (Status status = file.value().Commit(); !status.ok()) return status;

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "analysis/analyze.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "answers/data/answer.h"
 #include "answers/data/render.h"
 #include "cli/flags/value_checks.h"
@@ -51,11 +51,11 @@ Exit codes: 0 fine; 2 usage; 3 the container raised, or is empty.
 )";
 
 bool IsListOfCounts(const std::string& text) {
-  constexpr std::size_t kMostDigits = 4;
+  constexpr std::size_t kMaxDigits = 4;
   std::size_t digits = 0;
   for (const char c : text + ",") {
     if (c == ',') {
-      if (digits == 0 || digits > kMostDigits) return false;
+      if (digits == 0 || digits > kMaxDigits) return false;
       digits = 0;
     } else if (c < '0' || c > '9') {
       return false;
@@ -68,11 +68,11 @@ bool IsListOfCounts(const std::string& text) {
 
 /// What the median step tells of the loop; what it does not, where there is none.
 LoopView ViewOf(const TraceStore& store, const std::string& path) {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return LoopViewOf({}, store);
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return LoopViewOf({}, store);
   AnalysisOptions options;
   options.path = path;
-  const Result<TraceReport> analysis = Analyze(store, *knowledge.value(), options);
+  const Result<TraceReport> analysis = Analyze(store, *reference.value(), options);
   return LoopViewOf(analysis.ok() ? analysis.value() : TraceReport(), store);
 }
 
@@ -116,7 +116,7 @@ DataCommand::DataCommand(Command parent) {
 Status DataCommand::RunBench() const {
   const Payload payload = FindPayload();
   if (payload.package.empty()) {
-    return Status::Internal(
+    return Status::Environment(
         "the Python package is not beside this program; build it: cmake --build --preset "
         "release");
   }

@@ -139,7 +139,7 @@ Result<std::vector<GateRule>> DiffCommand::Rules() const {
 }
 
 Result<JobProfile> DiffCommand::Read(const std::string& named, const std::vector<std::string>& also,
-                                     std::string_view flag, const Knowledge& knowledge) const {
+                                     std::string_view flag, const ReferenceData& reference) const {
   Result<std::optional<JobProfile>> baseline = FindBaseline(named, folder_);
   if (!baseline.ok()) return baseline.status();
   if (baseline.value()) {
@@ -166,7 +166,7 @@ Result<JobProfile> DiffCommand::Read(const std::string& named, const std::vector
   }
   std::vector<std::string> files = {named};
   files.insert(files.end(), also.begin(), also.end());
-  return ProfileTraces(files, knowledge, options_);
+  return ProfileTraces(files, reference, options_);
 }
 
 Status DiffCommand::Run() {
@@ -174,11 +174,11 @@ Status DiffCommand::Run() {
   // Wrong rules are told before large traces are read.
   const Result<std::vector<GateRule>> rules = Rules();
   if (!rules.ok()) return rules.status();
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-  Result<JobProfile> a = Read(a_, also_a_, "--also-a", *knowledge.value());
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
+  Result<JobProfile> a = Read(a_, also_a_, "--also-a", *reference.value());
   if (!a.ok()) return a.status();
-  Result<JobProfile> b = Read(b_, also_b_, "--also-b", *knowledge.value());
+  Result<JobProfile> b = Read(b_, also_b_, "--also-b", *reference.value());
   if (!b.ok()) return b.status();
   if (here_) {
     for (ProfileFact& fact : FactsOfThisMachine()) b.value().facts.push_back(std::move(fact));

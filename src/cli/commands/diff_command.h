@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/open_job.h"
 #include "compare/gate.h"
@@ -25,7 +25,7 @@ class DiffCommand : public Subcommand {
   Result<std::vector<GateRule>> Rules() const;
   /// One side with its repeats, but for a baseline, which holds its own.
   Result<JobProfile> Read(const std::string& named, const std::vector<std::string>& also,
-                          std::string_view flag, const Knowledge& knowledge) const;
+                          std::string_view flag, const ReferenceData& reference) const;
 
   Command command_;
   std::string a_, b_;

@@ -144,8 +144,8 @@ Status ExportCommand::WriteTables(const TraceStore& store) const {
 }
 
 Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
   FileRequest request;
   request.open.threads = threads_;
   request.progress = !quiet_;
@@ -154,7 +154,7 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
   std::vector<TraceReport> reports;
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
-    FileResult file = ReportFile(files.paths[i], *knowledge.value(), request, log);
+    FileResult file = ReportFile(files.paths[i], *reference.value(), request, log);
     if (file.status.ok() && !file.ranks.empty()) {
       return Status::Usage(fmt::format("{} holds ranks {}; name one with --rank",
                                        Printable(files.paths[i]), fmt::join(file.ranks, ", ")));

@@ -204,8 +204,8 @@ std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
         "headroom: too few collectives of the ranks could be joined; each is placed by its own "
         "clock\n";
   } else if (!alone.empty()) {
-    constexpr std::size_t kMostShown = 8;
-    const std::size_t shown = std::min(kMostShown, alone.size());
+    constexpr std::size_t kMaxShown = 8;
+    const std::size_t shown = std::min(kMaxShown, alone.size());
     text += fmt::format(
         "headroom: rank {}{}: too few collectives could be joined with those of rank {}; placed by "
         "their own clocks\n",

@@ -85,7 +85,7 @@ class PipeLines : public Output {
     const int error = WriteAll(STDOUT_FILENO, LineOf(lines_, sampler, reading));
     reader_left_ = error == EPIPE;
     if (error == 0 || error == EPIPE) return Status::Ok();
-    return Status::Internal(fmt::format("cannot write to stdout: {}", std::strerror(error)));
+    return Status::Environment(fmt::format("cannot write to stdout: {}", std::strerror(error)));
   }
   bool reader_left() const { return reader_left_; }
 

@@ -47,13 +47,13 @@ cannot write, or internal error.
 )";
 
 /// No machines of one time are as far apart, and beyond them times have no room.
-constexpr double kLeastHostFactor = 1e-3, kMostHostFactor = 1e3;
+constexpr double kMinHostFactor = 1e-3, kMaxHostFactor = 1e3;
 
 void AddPlanFlags(Command command, JobPlanQuestion& plan) {
   command
       .AddOption("--total-steps", plan.total_steps, "Steps of the whole job: hours, money and CO2")
       .TypeName("N")
-      .Check(WholeNumber(1, kMostTotalSteps));
+      .Check(WholeNumber(1, kMaxTotalSteps));
   command.AddOption("--prices", plan.prices_path, "Instances with prices [a small dated sample]")
       .TypeName("FILE");
   command.AddOption("--provider", plan.provider, "Only instances of this provider")
@@ -91,7 +91,7 @@ PredictCommand::PredictCommand(Command parent) {
       .AddOption("--host-factor", host_factor_,
                  "How many times as fast the other machine's host is [1]")
       .TypeName("F")
-      .Check(Between(kLeastHostFactor, kMostHostFactor));
+      .Check(Between(kMinHostFactor, kMaxHostFactor));
   command_
       .AddOption("--memory-timeline", timeline_path_,
                  "What the job allocated (prof.export_memory_timeline, raw)")
@@ -217,8 +217,8 @@ Status PredictCommand::PredictTable() const {
       Remark(fmt::format(
           "not read: {} {}\n", misspelt.size() == 1 ? "column" : "columns",
           Printable(fmt::format("{}", fmt::join(misspelt, ", ")), CharsetOfEnvironment())));
-    const TableDoubts doubts =
-        DoubtsOf(operators.value(), source.value(), gpus_.models().constants());
+    const TableUncertainty doubts =
+        UncertaintyOf(operators.value(), source.value(), gpus_.models().constants());
     if (doubts.implausible > 0) {
       Remark(fmt::format(
           "{}: {} took a time that {} cannot have taken, or 100 times what it should; latency_ms "

@@ -40,7 +40,7 @@ time or memory was reached, cannot write, or internal error.
 constexpr std::array kForms = {OutputForm{".csv", "--csv"}, OutputForm{".json", "--json"}};
 constexpr std::int64_t kTimeoutS = 60, kMemoryMb = 2048;
 constexpr std::int64_t kNsPerS = 1'000'000'000;
-constexpr std::int64_t kMost = 1'000'000'000;
+constexpr std::int64_t kMax = 1'000'000'000;
 
 Result<std::string> ReadStdin() {
   std::string text;
@@ -78,16 +78,16 @@ QueryCommand::QueryCommand(Command parent)
   command_
       .AddOption("--max-rows", max_rows_, "Rows that are shown at most, 0 all [table 1000; else 0]")
       .TypeName("N")
-      .Check(WholeNumber(0, kMost));
+      .Check(WholeNumber(0, kMax));
   command_.AddOption("--timeout-s", timeout_s_, "Seconds that a statement may take, 0 any [60]")
       .TypeName("N")
-      .Check(WholeNumber(0, kMost));
+      .Check(WholeNumber(0, kMax));
   command_
       .AddOption(
           "--memory-mb", memory_mb_,
           "Megabytes that a statement and its result may take beside the trace, 0 any [2048]")
       .TypeName("N")
-      .Check(WholeNumber(0, kMost));
+      .Check(WholeNumber(0, kMax));
   command_.AddOption("--threads", threads_, "Threads that read the file [all]")
       .TypeName("N")
       .Check(WholeNumber(1, 1024));

@@ -21,7 +21,7 @@
 
 #include "analysis/analyzed_trace.h"
 #include "analysis/names/host_rules.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "answers/report/json.h"
 #include "base/atomic_file.h"
 #include "base/private_file.h"
@@ -74,8 +74,8 @@ Status CheckPlace(const std::string& path) {
 bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b) {
   const auto place_of = [](std::filesystem::path path) {
     std::error_code error;
-    constexpr int kMostLinks = 40;  // As many as the system follows.
-    for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i)
+    constexpr int kMaxLinks = 40;  // As many as the system follows.
+    for (int i = 0; i < kMaxLinks && std::filesystem::is_symlink(path, error); ++i)
       path = path.parent_path() / std::filesystem::read_symlink(path, error);
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
     return std::filesystem::weakly_canonical(folder, error) / path.filename();
@@ -84,9 +84,9 @@ bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b)
 }
 
 /// With its forecasts, by the shipped calibration: that of this machine is for its own traces.
-Result<nlohmann::json> ReportOf(const TraceStore& store, const Knowledge& knowledge) {
-  NameFacts names(store, knowledge);
-  Result<AnalyzedTrace> trace = AnalyzeTrace(store, knowledge, names, {});
+Result<nlohmann::json> ReportOf(const TraceStore& store, const ReferenceData& reference) {
+  NameFacts names(store, reference);
+  Result<AnalyzedTrace> trace = AnalyzeTrace(store, reference, names, {});
   if (!trace.ok()) return trace.status();
   trace.value().attribution.reset();  // The forecasts need memory of their own.
   Result<ChosenCalibration> chosen = ChooseCalibration({.path = {}, .no_local_state = true}, store);
@@ -95,7 +95,7 @@ Result<nlohmann::json> ReportOf(const TraceStore& store, const Knowledge& knowle
                            .from = std::move(chosen.value().from),
                            .measured_step_ms = std::nullopt};
   TraceReport& report = trace.value().report;
-  if (Status status = ForecastFindings(store, knowledge, truth, report); !status.ok())
+  if (Status status = ForecastFindings(store, reference, truth, report); !status.ok())
     return status;
   return nlohmann::json::parse(RenderJson(std::span(&report, 1), {}));
 }
@@ -112,29 +112,29 @@ std::string_view OwnName(std::string_view name) {
 
 /// Whether a value is of a list that the analyses have: a category, a type of elements, a
 /// collective, a GPU.
-bool IsListed(const Knowledge& knowledge, std::string_view value) {
+bool IsListed(const ReferenceData& reference, std::string_view value) {
   return value == "headroom" || RuleOfCategory(value) != CategoryRule::kOther ||
          DTypeFromName(value) || DTypeFromProfiler(value) != DType::kUnknown ||
          (CollectiveNamed(value) && value.find(' ') == std::string_view::npos) ||
-         knowledge.devices().Find(value) != nullptr;
+         reference.devices().Find(value) != nullptr;
 }
 
 /// Whether the analyses make the same of two names of a role.
-bool MeanTheSame(const Knowledge& knowledge, std::string_view a, std::string_view b,
+bool MeanTheSame(const ReferenceData& reference, std::string_view a, std::string_view b,
                  NameRole role) {
   if (role == NameRole::kKernel) {
-    const KernelClass was = knowledge.kernels().Classify(a), is = knowledge.kernels().Classify(b);
+    const KernelClass was = reference.kernels().Classify(a), is = reference.kernels().Classify(b);
     return was.family == is.family && was.tensor_cores == is.tensor_cores &&
            was.math_dtype == is.math_dtype && was.fast_algorithm == is.fast_algorithm &&
            CopyKindOf(a) == CopyKindOf(b);
   }
-  if (role == NameRole::kListed && (IsListed(knowledge, a) || IsListed(knowledge, b)))
+  if (role == NameRole::kListed && (IsListed(reference, a) || IsListed(reference, b)))
     return a == b;
-  const HostRoles roles = knowledge.host().RolesOf(a);
+  const HostRoles roles = reference.host().RolesOf(a);
   // Which optimizer it is, the rest of its first word says.
   const auto first_word = [](std::string_view name) { return name.substr(0, name.find(' ')); };
   return OwnName(a) == OwnName(b) && NumberedStep(a) == NumberedStep(b) &&
-         roles == knowledge.host().RolesOf(b) &&
+         roles == reference.host().RolesOf(b) &&
          (!roles.Has(HostRole::kOptimizerStep) || first_word(a) == first_word(b));
 }
 
@@ -208,7 +208,7 @@ Result<RedactOptions> RedactCommand::Options() const {
 }
 
 Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std::string& copy,
-                                                  const Knowledge& knowledge,
+                                                  const ReferenceData& reference,
                                                   TextRedactor& redactor) const {
   OpenOptions open;
   open.threads = threads_;
@@ -216,7 +216,7 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   const Result<std::unique_ptr<TraceStore>> after = OpenTrace(copy, open);
   if (!after.ok()) return after.status();
   const auto failed = [&](const std::string& why) {
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("{}: not written, as its proof failed: {}", Printable(output_path_), why));
   };
   Proof proof;
@@ -256,9 +256,9 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   // Of whatever format a copy is.
   before.metadata.copied_from = before.metadata.recorded_as();
   before.metadata.format = after.value()->metadata.format;
-  const Result<nlohmann::json> was = ReportOf(before, knowledge);
+  const Result<nlohmann::json> was = ReportOf(before, reference);
   if (!was.ok()) return was.status();
-  const Result<nlohmann::json> is = ReportOf(*after.value(), knowledge);
+  const Result<nlohmann::json> is = ReportOf(*after.value(), reference);
   if (!is.ok()) return is.status();
   const std::vector<Needed> decisive = redactor.decisive();  // Before texts of the report are read.
   if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
@@ -397,10 +397,10 @@ Status RedactCommand::Run() {
   Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
   if (!trace.ok()) return trace.status();
 
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
   options.value().mean_the_same = [&](std::string_view a, std::string_view b, NameRole role) {
-    return MeanTheSame(*knowledge.value(), a, b, role);
+    return MeanTheSame(*reference.value(), a, b, role);
   };
   TextRedactor redactor(names.value(), std::move(options).value());
   // What this machine is called, should the trace be of it.
@@ -412,7 +412,7 @@ Status RedactCommand::Run() {
   if (!copy.ok()) return copy.status();
   const std::vector<Replacement> removed = redactor.Replacements();
   const Result<Proof> proof =
-      Prove(*trace.value().store, copy.value().file.temporary_path(), *knowledge.value(), redactor);
+      Prove(*trace.value().store, copy.value().file.temporary_path(), *reference.value(), redactor);
   if (!proof.ok()) return proof.status();
   if (!map_path_.empty()) {
     if (Status status = WriteMap(removed); !status.ok()) return status;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/chosen_trace.h"
 #include "redact/redacted_trace.h"
@@ -29,7 +29,7 @@ class RedactCommand : public Subcommand {
   };
 
   Result<RedactOptions> Options() const;
-  Result<Proof> Prove(TraceStore& before, const std::string& copy, const Knowledge& knowledge,
+  Result<Proof> Prove(TraceStore& before, const std::string& copy, const ReferenceData& reference,
                       TextRedactor& redactor) const;
   Status WriteMap(const std::vector<Replacement>& removed) const;
   std::string Text(const std::vector<Replacement>& removed, const ChangedColumns& changed,

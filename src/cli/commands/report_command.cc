@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "answers/report/csv.h"
 #include "answers/report/html.h"
 #include "answers/report/json.h"
@@ -15,7 +15,7 @@
 #include "answers/report/shown_row.h"
 #include "answers/report/text.h"
 #include "cli/flags/value_checks.h"
-#include "cli/inputs/join_team.h"
+#include "cli/inputs/join_processes.h"
 #include "cli/inputs/open_job.h"
 #include "cli/inputs/ranks.h"
 #include "embedded/page_files.h"
@@ -205,8 +205,8 @@ ReportCommand::ReportCommand(Command parent) {
 
 Status ReportCommand::Run() {
   log_.Enter("prepare");
-  const Result<std::unique_ptr<Team>> team = JoinOthers();
-  if (!team.ok()) return team.status();
+  const Result<std::unique_ptr<Communicator>> communicator = JoinOthers();
+  if (!communicator.ok()) return communicator.status();
   if (json_ + markdown_ + !csv_folder_.empty() + !html_path_.empty() > 1)
     return Status::Usage("choose one of --json, --md, --csv and --html");
   if (!csv_folder_.empty() && !output_path_.empty())
@@ -221,20 +221,20 @@ Status ReportCommand::Run() {
   if (!show_.empty() && (!only_.empty() || !csv_folder_.empty() || !html_path_.empty()))
     return Status::Usage(
         "--show is one row as text, --md or --json: leave out --only, --csv and --html");
-  if (!html_path_.empty()) return team.value()->leads() ? WritePage() : Status::Ok();
+  if (!html_path_.empty()) return communicator.value()->leads() ? WritePage() : Status::Ok();
   Result<FileRequest> request = MakeRequest();
   if (!request.ok()) return request.status();
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-  // Every process of the team reads files; which belong together follows from names and heads.
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
+  // Every process reads files; which belong together follows from names and heads.
   if (Result<TraceFiles> found = FindTraceFiles(traces_); found.ok())
     request.value().recordings = FindRecordings(found.value().paths);
-  SharedReading reading(*team.value(), [&](const std::string& path, int threads) {
+  SharedReading reading(*communicator.value(), [&](const std::string& path, int threads) {
     FileRequest of_file = request.value();
     of_file.open.threads = threads;
-    return ReportFile(path, *knowledge.value(), of_file, log_);
+    return ReportFile(path, *reference.value(), of_file, log_);
   });
-  if (!team.value()->leads()) {
+  if (!communicator.value()->leads()) {
     request.value().compare = true;  // Nobody follows where there is one file.
     reading.Follow();
     return Status::Ok();
@@ -382,8 +382,8 @@ JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
   }
   const auto add = [&](ImportIssue issue, const std::vector<std::string>& names) {
     if (names.empty()) return;
-    constexpr std::size_t kMostShown = 5;
-    const std::size_t shown = std::min(kMostShown, names.size());
+    constexpr std::size_t kMaxShown = 5;
+    const std::size_t shown = std::min(kMaxShown, names.size());
     std::string which = fmt::format(
         "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
     if (shown < names.size()) which += fmt::format("; and {} more", names.size() - shown);

@@ -32,8 +32,8 @@ Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fi
 cannot be told; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-constexpr std::int64_t kMostSteps = 1'000'000;
-constexpr std::int64_t kMostGpusOfReplica = 10'000;
+constexpr std::int64_t kMaxSteps = 1'000'000;
+constexpr std::int64_t kMaxGpusOfReplica = 10'000;
 
 /// Of several files.
 Status NotOfOneJob(std::string_view why) {
@@ -85,22 +85,22 @@ ScaleCommand::ScaleCommand(Command parent) {
       .AddOption("--exchange-every", question_.exchange_every,
                  "Steps from one exchange to the next: gradients are accumulated [1]")
       .TypeName("N")
-      .Check(WholeNumber(1, kMostSteps));
+      .Check(WholeNumber(1, kMaxSteps));
   command_
       .AddOption("--tensor-parallel", question_.split.tensor,
                  "GPUs that share each layer of a transformer, experimental [1]")
       .TypeName("N")
-      .Check(WholeNumber(1, kMostGpusOfReplica));
+      .Check(WholeNumber(1, kMaxGpusOfReplica));
   command_
       .AddOption("--pipeline-parallel", question_.split.stages,
                  "Stages of layers of a transformer, experimental [1]")
       .TypeName("N")
-      .Check(WholeNumber(1, kMostGpusOfReplica));
+      .Check(WholeNumber(1, kMaxGpusOfReplica));
   command_
       .AddOption("--micro-batches", question_.split.micro_batches,
                  "Batches as recorded that pass the stages in a step [1]")
       .TypeName("N")
-      .Check(WholeNumber(1, kMostSteps));
+      .Check(WholeNumber(1, kMaxSteps));
   command_
       .AddOption("--bucket-mb", question_.bucket_mb, "MiB of gradients that are sent at once [25]")
       .TypeName("X")
@@ -136,7 +136,7 @@ Result<ScaleReport> ScaleCommand::AnswerForFiles(const TraceFiles& files,
   if (trace.value().store->gpu_tasks.rows() > 0)
     return AnswerForTrace(std::move(trace).value(), rank.value(), answer);
   if (rank.value().number) return NotOfOneJob("have no GPU work");
-  return answer.OfLoop(*trace.value().store, *trace.value().knowledge, trace.value().analysis);
+  return answer.OfLoop(*trace.value().store, *trace.value().reference, trace.value().analysis);
 }
 
 Result<ScaleReport> ScaleCommand::AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank,

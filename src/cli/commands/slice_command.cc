@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "analysis/analyzed_trace.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/chosen_trace.h"
 #include "cli/inputs/step_range.h"
@@ -45,10 +45,10 @@ Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
   Interval window{TimeNs(INT64_MIN), TimeNs(INT64_MAX)};
   const auto parse = [&](std::string_view part, TimeNs& time) {
     if (part.empty()) return true;
-    constexpr double kMostMs = 1e12, kNsPerMs = 1e6;
+    constexpr double kMaxMs = 1e12, kNsPerMs = 1e6;
     double ms = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), ms);
-    if (error != std::errc() || end != part.data() + part.size() || !(ms >= 0 && ms <= kMostMs))
+    if (error != std::errc() || end != part.data() + part.size() || !(ms >= 0 && ms <= kMaxMs))
       return false;
     time = zero + DurationNs(std::llround(ms * kNsPerMs));
     return true;
@@ -88,12 +88,12 @@ SliceCommand::SliceCommand(Command parent)
 }
 
 Result<StepAnalysis> SliceCommand::StepsOf(const TraceStore& store) const {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
   AnalysisOptions options;
   options.step_marker = step_marker_;
-  NameFacts names(store, *knowledge.value());
-  Result<AnalyzedTrace> trace = AnalyzeTrace(store, *knowledge.value(), names, options);
+  NameFacts names(store, *reference.value());
+  Result<AnalyzedTrace> trace = AnalyzeTrace(store, *reference.value(), names, options);
   if (!trace.ok()) return trace.status();
   return std::move(trace.value().steps);
 }

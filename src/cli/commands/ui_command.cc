@@ -18,8 +18,8 @@
 #include "cli/terminal/link_page.h"
 #include "cli/terminal/output.h"
 #include "embedded/page_files.h"
-#include "serve/echo.h"
 #include "serve/http_server.h"
+#include "serve/nonblocking_output.h"
 #include "serve/program_run.h"
 #include "serve/recording_names.h"
 #include "whatif/calibration/calibration_choice.h"
@@ -42,7 +42,7 @@ Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or n
 recorded nothing; 4 internal error, or cannot write.
 )";
 
-constexpr int kMostPort = 65535;
+constexpr int kMaxPort = 65535;
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -92,7 +92,7 @@ UiCommand::UiCommand(Command parent) {
       .TypeName("COMMAND");
   command_.AddOption("--port", port_, "Listen there, on 127.0.0.1 [any that is free]")
       .TypeName("N")
-      .Check(WholeNumber(0, kMostPort));
+      .Check(WholeNumber(0, kMaxPort));
   command_.AddFlag("--open", open_, "Open the page in the browser");
   AddJobFlags(command_, options_);
   AddCaptureFlag(command_, options_);
@@ -195,7 +195,7 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
     reserved->emplace(made.value());
     return made.value().path();
   };
-  const auto echo = std::make_shared<Echo>(STDERR_FILENO);
+  const auto echo = std::make_shared<NonblockingOutput>(STDERR_FILENO);
   const auto record = [this, reserved, echo](const std::string& path, const auto& take,
                                              const auto& is_stopped) -> Result<int> {
     const auto tell = [this, &echo, &take](std::string_view printed) {
@@ -210,7 +210,7 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
     echo->Flush();  // Remarks come behind it.
     // The recorder's own code then, and not the program's.
     if (code.ok() && (*reserved)->IsEmpty())
-      return Status::Internal("nothing was recorded, for the reason that it printed");
+      return Status::Environment("nothing was recorded, for the reason that it printed");
     return code;
   };
   const auto show = [this, &live, &first](const std::string& path) -> Status {

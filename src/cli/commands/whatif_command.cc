@@ -12,10 +12,10 @@
 #include "answers/whatif/score.h"
 #include "base/local_state.h"
 #include "cli/flags/value_checks.h"
-#include "cli/inputs/join_team.h"
+#include "cli/inputs/join_processes.h"
 #include "cli/inputs/open_job.h"
 #include "cli/terminal/output.h"
-#include "distributed/team.h"
+#include "distributed/communicator.h"
 #include "whatif/forecast.h"
 #include "whatif/forecast_record.h"
 #include "whatif/job/same_job.h"
@@ -71,10 +71,10 @@ Status WhatifCommand::Run() {
     SweepSharing sharing(alone);
     return Lead(sharing);
   }
-  const Result<std::unique_ptr<Team>> team = JoinOthers();
-  if (!team.ok()) return team.status();
-  SweepSharing sharing(*team.value());
-  if (team.value()->leads()) return Lead(sharing);
+  const Result<std::unique_ptr<Communicator>> communicator = JoinOthers();
+  if (!communicator.ok()) return communicator.status();
+  SweepSharing sharing(*communicator.value());
+  if (communicator.value()->leads()) return Lead(sharing);
   options_.quiet = true;
   std::optional<Result<OpenedJob>> opened;
   sharing.Follow([&]() -> const Job* {

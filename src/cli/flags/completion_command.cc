@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "cli/flags/command_description.h"
 #include "cli/flags/shell_completion.h"
 #include "cli/flags/value_checks.h"
@@ -25,12 +25,12 @@ Exit codes: 0 fine; 2 usage; 4 cannot write.
 /// Where the declared value is a GPU or a cluster: the names in data files, which no other command
 /// need read to declare its flags.
 Status OfferNames(std::vector<CommandDescription>& commands) {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
   const Result<std::vector<Topology>> topologies = LoadBuiltInTopologies();
   if (!topologies.ok()) return topologies.status();
   std::vector<std::string> gpus, clusters;
-  for (const DeviceSpec& device : knowledge.value()->devices().devices())
+  for (const DeviceSpec& device : reference.value()->devices().devices())
     gpus.push_back(device.short_name);
   for (const Topology& topology : topologies.value()) clusters.push_back(topology.name);
   for (CommandDescription& command : commands) {

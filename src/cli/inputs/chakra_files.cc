@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/analyzed_trace.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/atomic_file.h"
 #include "cli/inputs/ranks.h"
 #include "cli/terminal/output.h"
@@ -31,9 +31,9 @@ class ChakraFiles {
       : files_(files), rank_(rank), threads_(threads), quiet_(quiet), prefix_(prefix) {}
 
   Status Write() {
-    Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-    if (!knowledge.ok()) return knowledge.status();
-    knowledge_ = std::move(knowledge).value();
+    Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+    if (!reference.ok()) return reference.status();
+    reference_ = std::move(reference).value();
     Status failed;
     for (std::size_t i = 0; i < files_.paths.size(); ++i) {
       const Result<std::unique_ptr<TraceStore>> store = Read(files_.paths[i]);
@@ -99,10 +99,10 @@ class ChakraFiles {
     }
     const std::string target = fmt::format("{}.{}.et", prefix_, rank.number);
     if (Status status = RefuseToOverwrite("-o", target, files_.paths); !status.ok()) return status;
-    NameFacts names(store, *knowledge_);
+    NameFacts names(store, *reference_);
     AnalysisOptions options;
     options.path = path;
-    const Result<AnalyzedTrace> trace = AnalyzeTrace(store, *knowledge_, names, options);
+    const Result<AnalyzedTrace> trace = AnalyzeTrace(store, *reference_, names, options);
     if (!trace.ok()) return trace.status();
     const Result<ChakraNodes> nodes = MakeChakraNodes(store, names, trace.value().steps);
     if (!nodes.ok()) {
@@ -143,7 +143,7 @@ class ChakraFiles {
   const int threads_;
   const bool quiet_;
   const std::string& prefix_;
-  std::unique_ptr<Knowledge> knowledge_;
+  std::unique_ptr<ReferenceData> reference_;
   std::set<std::int64_t> ranks_;
   std::vector<AtomicFile> written_;
   std::string remarks_;

@@ -26,14 +26,14 @@ namespace headroom::cli {
 namespace {
 
 /// What the engine says of the file.
-Status Forecast(const TraceStore& store, const Knowledge& knowledge, const FileRequest& request,
+Status Forecast(const TraceStore& store, const ReferenceData& reference, const FileRequest& request,
                 TraceReport& report) {
   Result<ChosenCalibration> chosen = ChooseCalibration(request.calibration, store);
   if (!chosen.ok()) return chosen.status();
   const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
                            .from = std::move(chosen.value().from),
                            .measured_step_ms = request.measured_step_ms};
-  return ForecastFindings(store, knowledge, truth, report);
+  return ForecastFindings(store, reference, truth, report);
 }
 
 /// The recordings of one process as one trace.
@@ -59,7 +59,7 @@ Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
   return JoinRecordings(parts);
 }
 
-Status Fill(const std::string& path, const Knowledge& knowledge, const FileRequest& request,
+Status Fill(const std::string& path, const ReferenceData& reference, const FileRequest& request,
             ResourceLog& log, FileResult& result) {
   log.Enter("read");
   Progress progress(request.progress, "reading " + Printable(path, Charset::kAscii));
@@ -87,14 +87,14 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   log.Enter("analyze");
   AnalysisOptions analysis = request.analysis;
   analysis.path = path;
-  Status joined = JoinCaptureFiles(*store.value(), knowledge, request.captures, request.open);
+  Status joined = JoinCaptureFiles(*store.value(), reference, request.captures, request.open);
   if (!joined.ok()) return joined;
-  NameFacts names(*store.value(), knowledge);
-  Result<AnalyzedTrace> analyzed = AnalyzeTrace(*store.value(), knowledge, names, analysis);
+  NameFacts names(*store.value(), reference);
+  Result<AnalyzedTrace> analyzed = AnalyzeTrace(*store.value(), reference, names, analysis);
   if (!analyzed.ok()) return analyzed.status();
   if (request.compare) {
     result.timeline =
-        ReadRankTimeline(*store.value(), names, knowledge.groups(), analyzed.value(), analysis);
+        ReadRankTimeline(*store.value(), names, reference.groups(), analyzed.value(), analysis);
   }
   if (const std::optional<NamedRow> row = FindNamedRow(analyzed.value().report, request.show)) {
     result.calls =
@@ -104,7 +104,7 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   analyzed.value().attribution.reset();  // The forecasts need memory of their own.
   log.Enter("forecast");
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
-  Status status = Forecast(*store.value(), knowledge, request, report);
+  Status status = Forecast(*store.value(), reference, request, report);
   if (further != request.recordings.end()) {
     report.input.recordings += static_cast<std::int64_t>(further->second.size());
     for (Finding& finding : report.findings) {
@@ -117,17 +117,17 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
 
 }  // namespace
 
-FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
+FileResult ReportFile(const std::string& path, const ReferenceData& reference,
                       const FileRequest& request, ResourceLog& log) {
   FileResult result;
   try {
-    result.status = Fill(path, knowledge, request, log, result);
+    result.status = Fill(path, reference, request, log, result);
   } catch (const std::bad_alloc&) {
-    result.status = Status::Internal(
+    result.status = Status::Environment(
         fmt::format("{}: out of memory; fewer --threads, or a machine with more memory helps",
                     Printable(path, Charset::kAscii)));
   } catch (const std::exception& error) {
-    result.status = Status::Internal(
+    result.status = Status::Environment(
         fmt::format("{}: internal error: {}", Printable(path, Charset::kAscii), error.what()));
   }
   if (!result.status.ok()) {

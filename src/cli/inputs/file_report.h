@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/analyze.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "cli/inputs/resource_log.h"
 #include "cli/inputs/trace_files.h"
 #include "distributed/file_result.h"
@@ -29,7 +29,7 @@ struct FileRequest {
 
 /// Reads, analyses and forecasts one file; what it took of memory is free again when it returns.
 /// Running out of memory is a failure of this file alone. Does not throw.
-FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
+FileResult ReportFile(const std::string& path, const ReferenceData& reference,
                       const FileRequest& request, ResourceLog& log);
 
 }  // namespace headroom::cli

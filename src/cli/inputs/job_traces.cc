@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analysis/analyzed_trace.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "cli/inputs/ranks.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
@@ -49,8 +49,8 @@ std::string OnNumberedFiles(const std::vector<RankTimeline>& timelines,
 }  // namespace
 
 Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions& options) {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
   std::vector<RankTimeline> timelines;
   std::vector<TraceReport> reports;
   std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;  ///< Unix base, and first stamp.
@@ -67,11 +67,11 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
     }
     AnalysisOptions analysis = options.analysis;
     analysis.path = path;
-    NameFacts names(*store.value(), *knowledge.value());
+    NameFacts names(*store.value(), *reference.value());
     const Result<AnalyzedTrace> trace =
-        AnalyzeTrace(*store.value(), *knowledge.value(), names, analysis);
+        AnalyzeTrace(*store.value(), *reference.value(), names, analysis);
     if (!trace.ok()) return trace.status();
-    timelines.push_back(ReadRankTimeline(*store.value(), names, knowledge.value()->groups(),
+    timelines.push_back(ReadRankTimeline(*store.value(), names, reference.value()->groups(),
                                          trace.value(), analysis));
     timelines.back().host = HostOfFileName(path);
     zeros[path] = {UnixBaseOf(*store.value()), FirstTime(*store.value())};

@@ -73,9 +73,10 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
   const Result<std::vector<std::string>> captures = CaptureFiles(options.capture);
   if (!captures.ok()) return captures.status();
   OpenedTrace opened;
-  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
-  if (!knowledge.ok()) return knowledge.status();
-  opened.knowledge = std::move(knowledge).value();
+  Result<std::unique_ptr<ReferenceData>> reference =
+      ReferenceData::LoadBuiltIn(options.device_files);
+  if (!reference.ok()) return reference.status();
+  opened.reference = std::move(reference).value();
   OpenOptions open;
   open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Progress progress(!options.quiet, "reading " + Printable(trace, Charset::kAscii));
@@ -86,7 +87,7 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
   OpenOptions of_captures;
   of_captures.threads = open.threads;
   if (Status joined =
-          JoinCaptureFiles(*opened.store, *opened.knowledge, captures.value(), of_captures);
+          JoinCaptureFiles(*opened.store, *opened.reference, captures.value(), of_captures);
       !joined.ok())
     return joined;
   opened.analysis = std::move(analysis).value();
@@ -96,9 +97,9 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
 
 Result<OpenedJob> MakeJob(OpenedTrace trace, const JobOptions& options) {
   OpenedJob opened;
-  opened.knowledge = std::move(trace.knowledge);
+  opened.reference = std::move(trace.reference);
   opened.store = std::move(trace.store);
-  Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.knowledge, trace.analysis,
+  Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.reference, trace.analysis,
                                                  options.calibration, options.measured_step_ms);
   if (!made.ok()) return made.status();
   opened.job = std::move(made.value().job);

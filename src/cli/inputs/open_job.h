@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/analyze.h"
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/named_text.h"
 #include "base/status.h"
 #include "cli/flags/command.h"
@@ -37,7 +37,7 @@ inline constexpr const char* kCaptureHelp =
 
 /// A job with what it refers to; `store` holds the steps that were asked for.
 struct OpenedJob {
-  std::unique_ptr<Knowledge> knowledge;
+  std::unique_ptr<ReferenceData> reference;
   std::unique_ptr<TraceStore> store;
   std::unique_ptr<Job> job;
   std::string calibration;          ///< For the user: where the cost of recording comes from.
@@ -47,7 +47,7 @@ struct OpenedJob {
 
 /// A trace that was read, and what its flags say of the analysis.
 struct OpenedTrace {
-  std::unique_ptr<Knowledge> knowledge;
+  std::unique_ptr<ReferenceData> reference;
   std::unique_ptr<TraceStore> store;
   AnalysisOptions analysis;
 };

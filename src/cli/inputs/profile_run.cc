@@ -39,20 +39,20 @@ struct ProfiledFile {
 /// @param has_others  that it may have to be compared with, as one rank with the next
 Result<ProfiledFile> ProfileStore(const TraceStore& store, const std::string& path,
                                   std::optional<std::int64_t> rank, bool has_others,
-                                  const Knowledge& knowledge, const JobOptions& options) {
+                                  const ReferenceData& reference, const JobOptions& options) {
   Result<AnalysisOptions> analysis = AnalysisOf(options);
   if (!analysis.ok()) return analysis.status();
   analysis.value().path = path;
   analysis.value().rank = rank;
-  NameFacts names(store, knowledge);
-  Result<AnalyzedTrace> analyzed = AnalyzeTrace(store, knowledge, names, analysis.value());
+  NameFacts names(store, reference);
+  Result<AnalyzedTrace> analyzed = AnalyzeTrace(store, reference, names, analysis.value());
   if (!analyzed.ok()) return analyzed.status();
   Result<JobProfile> profile = MakeProfile(store, names, analyzed.value());
   if (!profile.ok()) return profile.status();
   RankTimeline timeline;
   if (has_others) {
     timeline =
-        ReadRankTimeline(store, names, knowledge.groups(), analyzed.value(), analysis.value());
+        ReadRankTimeline(store, names, reference.groups(), analyzed.value(), analysis.value());
     timeline.host = HostOfFileName(path);
     if (rank) timeline.rank = rank;
   }
@@ -63,7 +63,7 @@ Result<ProfiledFile> ProfileStore(const TraceStore& store, const std::string& pa
                            .from = std::move(chosen.value().from),
                            .measured_step_ms = options.measured_step_ms};
   TraceReport& report = analyzed.value().report;
-  if (Status status = ForecastFindings(store, knowledge, truth, report); !status.ok())
+  if (Status status = ForecastFindings(store, reference, truth, report); !status.ok())
     return status;
   AddForecasts(report, profile.value());
   profile.value().verdict = NameOf(report.bottleneck.verdict);
@@ -72,7 +72,7 @@ Result<ProfiledFile> ProfileStore(const TraceStore& store, const std::string& pa
 
 /// One profile a rank where the file is of several (`headroom merge`); else one.
 Result<std::vector<ProfiledFile>> ProfileFile(const std::string& path, bool has_others,
-                                              const Knowledge& knowledge,
+                                              const ReferenceData& reference,
                                               const JobOptions& options) {
   OpenOptions open;
   open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -83,7 +83,7 @@ Result<std::vector<ProfiledFile>> ProfileFile(const std::string& path, bool has_
   std::vector<ProfiledFile> profiled;
   const auto add = [&](const TraceStore& store, std::optional<std::int64_t> rank, bool several) {
     Result<ProfiledFile> file =
-        ProfileStore(store, path, rank, has_others || several, knowledge, options);
+        ProfileStore(store, path, rank, has_others || several, reference, options);
     if (!file.ok()) return file.status();
     profiled.push_back(std::move(file).value());
     return Status::Ok();
@@ -194,8 +194,8 @@ std::string BeginOf(const std::string& path) {
 
 }  // namespace
 
-Result<JobProfile> ProfileTraces(const std::vector<std::string>& named, const Knowledge& knowledge,
-                                 const JobOptions& options) {
+Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
+                                 const ReferenceData& reference, const JobOptions& options) {
   const Result<TraceFiles> files = FindTraceFiles(named);
   if (!files.ok()) return files.status();
   std::vector<ProfiledFile> profiled;
@@ -208,7 +208,7 @@ Result<JobProfile> ProfileTraces(const std::vector<std::string>& named, const Kn
           fmt::format("{} is given twice: a run that is repeated has a trace of its own", path));
     }
     Result<std::vector<ProfiledFile>> of_file =
-        ProfileFile(path, files.value().paths.size() > 1, knowledge, options);
+        ProfileFile(path, files.value().paths.size() > 1, reference, options);
     if (!of_file.ok()) return of_file.status();
     std::move(of_file.value().begin(), of_file.value().end(), std::back_inserter(profiled));
   }

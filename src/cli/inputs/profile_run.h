@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/status.h"
 #include "cli/inputs/open_job.h"
 #include "compare/job_profile.h"
@@ -18,8 +18,8 @@ namespace headroom::cli {
 /// on. What a trace took of memory is free again before the next is read. Fails as OpenTrace() and
 /// AnalyzeTrace() do; kNoAnswer where there are no whole steps; kUsage where a file is given twice,
 /// where ranks have different numbers of files, and where files are of different jobs.
-Result<JobProfile> ProfileTraces(const std::vector<std::string>& named, const Knowledge& knowledge,
-                                 const JobOptions& options);
+Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
+                                 const ReferenceData& reference, const JobOptions& options);
 
 /// The baseline that `named` is: a file that says so, or, where no such file is there, a name in
 /// `folder`. nullopt: it is to be read as a trace. Fails (kBadInput) where the file is broken.

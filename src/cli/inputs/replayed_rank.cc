@@ -8,7 +8,7 @@
 
 #include "cli/inputs/job_traces.h"
 #include "cli/terminal/output.h"
-#include "ranks/usual_rank.h"
+#include "ranks/median_rank.h"
 #include "render/escape.h"
 
 namespace headroom::cli {
@@ -63,7 +63,7 @@ Result<ReplayedRank> ChooseReplayedRank(const TraceFiles& files, const JobOption
   if (!traces.ok()) return traces.status();
   JobRanks& job = traces.value().ranks;
   if (job.ranks.empty()) return Status::Usage(job.issues.front().detail);
-  rank.index = UsualRank(job);
+  rank.index = MedianRank(job);
   rank.path = job.ranks[rank.index].path;
   // Where nothing else could be read, it is as if it had been named alone.
   if (job.ranks.size() == 1 && job.issues.empty()) return rank;

@@ -27,7 +27,7 @@ struct ReplayedRank {
   CollectiveSkew SkewOf(std::int64_t gpus) const;
 };
 
-/// UsualRank() of the files of several ranks (ReadJobTraces()), with remarks on what is wrong with
+/// MedianRank() of the files of several ranks (ReadJobTraces()), with remarks on what is wrong with
 /// the set; a file by itself is not read. Fails as ReadJobTraces() does, or (kUsage) where all
 /// files are of ranks that the job does not have.
 Result<ReplayedRank> ChooseReplayedRank(const TraceFiles& files, const JobOptions& options);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 #include "base/atomic_file.h"
 #include "cli/machine/python_program.h"
 #include "cli/terminal/output.h"
@@ -80,7 +80,7 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
                                                     folder.value().path(), "measure the GPU");
   if (!said.ok()) return said.status();
   const auto no_table = [&](const Status& why) {
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("{} wrote no table of operators: {}", python, why.message()));
   };
   Result<std::string> text = ReadWholeText(measured);
@@ -97,11 +97,11 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
   const Result<std::vector<MeasuredOperator>> operators =
       ReadMeasuredOperators(table.value(), [&](const std::string& name) { return name == device; });
   if (!operators.ok()) return no_table(operators.status());
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
+  const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
+  if (!reference.ok()) return reference.status();
   const Result<KernelConstants> constants = KernelConstants::LoadBuiltIn();
   if (!constants.ok()) return constants.status();
-  const DeviceCatalog& catalog = knowledge.value()->devices();
+  const DeviceCatalog& catalog = reference.value()->devices();
   const DeviceSpec* spec = catalog.Find(device);
   std::optional<DeviceRates> rates;
   if (spec != nullptr) {

@@ -40,7 +40,8 @@ Result<TemporaryFolder> TemporaryFolder::Make() {
   const fs::path root = fs::temp_directory_path(error);
   std::string name = ((error ? fs::path("/tmp") : root) / "headroom-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr)
-    return Status::Internal(fmt::format("cannot make a folder {}: {}", name, std::strerror(errno)));
+    return Status::Environment(
+        fmt::format("cannot make a folder {}: {}", name, std::strerror(errno)));
   return TemporaryFolder(std::move(name));
 }
 
@@ -56,14 +57,14 @@ Result<std::string> RunPythonProgram(const std::string& python, const NamedText&
   {
     std::ofstream file(path, std::ios::binary);
     file << program.content;
-    if (!file.flush()) return Status::Internal(fmt::format("cannot write {}", path));
+    if (!file.flush()) return Status::Environment(fmt::format("cannot write {}", path));
   }
   std::string command = ShellQuote(python) + " " + ShellQuote(path);
   for (const std::string& argument : arguments) command += " " + ShellQuote(argument);
   command += " 2>" + ShellQuote(errors);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr)
-    return Status::Internal(fmt::format("cannot run {}: {}", python, std::strerror(errno)));
+    return Status::Environment(fmt::format("cannot run {}: {}", python, std::strerror(errno)));
   std::string printed;
   std::array<char, 4096> buffer{};
   for (std::size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)

@@ -40,7 +40,7 @@ fs::path NewFolder() {
 Result<LinkPage> LinkPage::Write(std::string_view link) {
   LinkPage page(NewFolder());
   if (page.folder_.empty())
-    return Status::Internal("no folder can be made in XDG_RUNTIME_DIR, nor in TMPDIR");
+    return Status::Environment("no folder can be made in XDG_RUNTIME_DIR, nor in TMPDIR");
   Result<PrivateFile> file = PrivateFile::Create(page.path(), /*replace=*/false);
   if (!file.ok()) return file.status();
   if (Status status = file.value().Append(fmt::format(kPage, link)); !status.ok()) return status;

@@ -27,7 +27,7 @@ Status WriteResult(std::string_view text, const std::string& path) {
   // Delayed failures (quota, network file systems) show when the descriptor is closed.
   if (error == 0 && close(STDOUT_FILENO) != 0) error = errno;
   if (error == 0 || error == EPIPE) return Status::Ok();
-  return Status::Internal(fmt::format("cannot write to stdout: {}", std::strerror(error)));
+  return Status::Environment(fmt::format("cannot write to stdout: {}", std::strerror(error)));
 }
 
 Status RefuseToOverwrite(std::string_view flag, const std::string& target,
@@ -47,7 +47,7 @@ Status RefuseToOverwrite(std::string_view flag, const std::string& target,
 Status WriteFolder(const std::string& folder, std::vector<NamedFile> files) {
   const bool made = mkdir(folder.c_str(), 0777) == 0;
   if (!made && errno != EEXIST) {
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("cannot make the folder {}: {}", folder, std::strerror(errno)));
   }
   Status status;

@@ -11,7 +11,7 @@ struct Payload {
   std::string package;  ///< Folder of the Python package `headroom`; empty: not there.
   std::string inject;   ///< Folder for PYTHONPATH; empty: not there.
   std::string cupti;    ///< Library for the CUDA driver to load; empty: not there.
-  std::string mpi;      ///< Module that joins processes (distributed/team.h); empty: not there.
+  std::string mpi;  ///< Module that joins processes (distributed/communicator.h); empty: not there.
 };
 
 /// The name of the library for the CUDA driver, by which it is told from another tool's.

@@ -87,7 +87,7 @@ bool QueryOutput::Add(std::span<const QueryValue> row) {
 
 Status QueryOutput::status() const {
   if (!too_large_) return Status::Ok();
-  return Status::Internal(
+  return Status::Environment(
       fmt::format("the result is larger than {} MB; ask for fewer rows (LIMIT), or give it more "
                   "with --memory-mb N (0: any)",
                   options_.most_bytes >> 20));

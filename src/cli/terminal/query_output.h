@@ -39,7 +39,7 @@ class QueryOutput : public QuerySink {
   bool cut() const { return cut_; }
   /// Whether there was a statement at all.
   bool began() const { return began_; }
-  /// kInternal where the text became larger than is allowed.
+  /// kEnvironment where the text became larger than is allowed.
   Status status() const;
   /// The result. REQUIRES: status() is ok.
   std::string Text(std::string_view sql) const;

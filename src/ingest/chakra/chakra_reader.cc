@@ -90,8 +90,8 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   store.Freeze(options.threads);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Internal(path +
-                          ": out of memory while reading; the trace needs about 400 bytes a node");
+  return Status::Environment(
+      path + ": out of memory while reading; the trace needs about 400 bytes a node");
 }
 
 }  // namespace headroom::chakra

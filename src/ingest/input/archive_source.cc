@@ -21,12 +21,12 @@ constexpr std::string_view kDamage = "the archive is cut or damaged";
 
 /// Text of an archive for a message: on one line, without control characters, not too long.
 std::string Plain(std::string_view text) {
-  constexpr std::size_t kMost = 80;
-  std::string plain(text.substr(0, kMost));
+  constexpr std::size_t kMax = 80;
+  std::string plain(text.substr(0, kMax));
   for (char& c : plain) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
   }
-  return text.size() > kMost ? plain + "..." : plain;
+  return text.size() > kMax ? plain + "..." : plain;
 }
 
 /// One reading of an archive.
@@ -238,7 +238,7 @@ Status CheckHoldsOneFile(std::unique_ptr<ByteSource> bytes, ArchiveKind kind,
                          const std::string& path, ExpansionLimit limit) {
   assert(HoldsFiles(kind));
   Archive archive(std::move(bytes), kind, path, limit);
-  constexpr std::size_t kMostNames = 5;
+  constexpr std::size_t kMaxNames = 5;
   std::size_t files = 0;
   std::string names;
   for (;;) {
@@ -248,11 +248,11 @@ Status CheckHoldsOneFile(std::unique_ptr<ByteSource> bytes, ArchiveKind kind,
       if (files == 0) return NoFile(path, next.value());
       break;
     }
-    if (files++ < kMostNames) names += (names.empty() ? "" : ", ") + archive.Name();
+    if (files++ < kMaxNames) names += (names.empty() ? "" : ", ") + archive.Name();
     if (Status status = archive.Skip(); !status.ok()) return status;
   }
   if (files == 1) return Status::Ok();
-  if (files > kMostNames) names += fmt::format(" and {} more", files - kMostNames);
+  if (files > kMaxNames) names += fmt::format(" and {} more", files - kMaxNames);
   return Status::BadInput(
       fmt::format("{}: holds {} files: {}; unpack it and name the trace", path, files, names));
 }

@@ -329,7 +329,7 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path, bool& is_f
 }
 
 /// Real files have two layers: a .tar.gz, a .json.gz in a .zip.
-constexpr int kMostLayers = 4;
+constexpr int kMaxLayers = 4;
 
 /// Opens the file and its layers of compression. Where the next layer is an archive that was not
 /// looked through yet, reads it to its end, says so with an empty pointer, and counts it in
@@ -356,9 +356,9 @@ Result<std::unique_ptr<ByteSource>> OpenLayers(const std::string& path, Expansio
     const std::optional<ArchiveKind> kind = ArchiveKindOf(head.value());
     source = std::move(peeked);
     if (!is_gzip && !is_zstd && !kind) return {std::move(source)};
-    if (layer == kMostLayers) {
+    if (layer == kMaxLayers) {
       return Status::BadInput(fmt::format(
-          "{}: is packed more than {} times; unpack it and name the trace", path, kMostLayers));
+          "{}: is packed more than {} times; unpack it and name the trace", path, kMaxLayers));
     }
     if (is_gzip) {
       source = std::make_unique<GzipSource>(std::move(source), path, limit);

@@ -27,10 +27,10 @@ inline void Require(bool holds, const char* what) {
 /// Whether `args` are members of an object that any tool reads. Deeper ones than AreJsonMembers()
 /// looks at count as such.
 inline bool AreSound(std::string_view args) {
-  constexpr std::ptrdiff_t kMostOpen = 64;
+  constexpr std::ptrdiff_t kMaxOpen = 64;
   const auto opens =
       std::count_if(args.begin(), args.end(), [](char c) { return c == '[' || c == '{'; });
-  return args.empty() || opens > kMostOpen || AreJsonMembers(args);
+  return args.empty() || opens > kMaxOpen || AreJsonMembers(args);
 }
 
 /// What holds of every store, whatever was read.

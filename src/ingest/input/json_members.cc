@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kMostDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
 
 /// Reads one thing after the other. Each gives false, at any place, where the next is none.
 class Grammar {
@@ -103,7 +103,7 @@ class Grammar {
   }
 
   bool Items(char close, bool (Grammar::*item)()) {
-    if (depth_ == kMostDepth) return false;
+    if (depth_ == kMaxDepth) return false;
     ++depth_;
     ++at_;
     Space();

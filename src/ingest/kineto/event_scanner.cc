@@ -541,7 +541,7 @@ std::string RepairStrings(std::string_view text) {
 bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
   // The value is digits * 10^-scale microseconds. 19 significant digits are all that can matter:
   // more of them before the unit of nanoseconds do not fit an int64.
-  constexpr int kMostDigits = 19;
+  constexpr int kMaxDigits = 19;
   const char* p = text.data();
   const char* end = p + text.size();
   const bool negative = p != end && *p == '-';
@@ -557,7 +557,7 @@ bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
       continue;
     }
     any = true;
-    if (count < kMostDigits) {
+    if (count < kMaxDigits) {
       digits = digits * 10 + static_cast<std::uint64_t>(*p - '0');
       if (digits != 0) ++count;
       if (point) ++scale;

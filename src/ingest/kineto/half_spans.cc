@@ -230,7 +230,7 @@ void GiveTracks(std::vector<Stretch> stretches, std::span<const AsyncSpan> spans
     for (const Stretch& stretch : own) {
       auto track = std::find_if(tracks.begin(), tracks.end(),
                                 [&](const Track& t) { return t.free_from <= stretch.start; });
-      if (track == tracks.end() && tracks.size() < kMostAsyncTracks) {
+      if (track == tracks.end() && tracks.size() < kMaxAsyncTracks) {
         const StringId pid = store.processes.pid.Pending(process.index());
         tracks.push_back({merger.ThreadOf(pid, next_tid()), stretch.end});
         track = tracks.end() - 1;

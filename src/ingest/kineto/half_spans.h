@@ -8,7 +8,7 @@ namespace headroom::kineto {
 
 /// So many tracks take the asynchronous spans of a process; what is under way beside them overlaps
 /// on the last.
-inline constexpr std::size_t kMostAsyncTracks = 64;
+inline constexpr std::size_t kMaxAsyncTracks = 64;
 
 /// Pairs the halves of spans and appends the spans as host events; takes the halves. `B` pairs with
 /// `E` on its thread, `b` with `e` (`S` with `F`) in its asynchronous operation: an end without a

@@ -40,7 +40,7 @@ struct ReadOptions {
 /// Reads a whole stream into a store and freezes it. `path` is for messages only.
 ///
 /// Damage is in the store's import log. Fails with kBadInput where the stream is no trace at all or
-/// the source fails, with kInternal where memory runs out; then the store is of no use.
+/// the source fails, with kEnvironment where memory runs out; then the store is of no use.
 ///
 /// REQUIRES: `store` is empty.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,

@@ -546,7 +546,7 @@ TEST(KinetoReaderTest, AsynchronousTracksAreNoThreadsOfTheFile) {
 }
 
 TEST(KinetoReaderTest, AsynchronousTracksAreBounded) {
-  constexpr int kOperations = static_cast<int>(kMostAsyncTracks) + 10;
+  constexpr int kOperations = static_cast<int>(kMaxAsyncTracks) + 10;
   Lines events;
   for (int i = 0; i < kOperations; ++i) {
     events.push_back(Async('b', "a", 10 * i, fmt::format(R"("id":{})", i)));
@@ -554,7 +554,7 @@ TEST(KinetoReaderTest, AsynchronousTracksAreBounded) {
   }
   const auto store = Read(fmt::format("[{}]", fmt::join(events, ",")));
   EXPECT_EQ(store->host_events.rows(), static_cast<std::size_t>(kOperations));
-  EXPECT_EQ(store->threads.rows(), kMostAsyncTracks + 1) << "and the thread that the events name";
+  EXPECT_EQ(store->threads.rows(), kMaxAsyncTracks + 1) << "and the thread that the events name";
   EXPECT_EQ(store->log.Count(ImportIssue::kOverlapping), 10);
 }
 
@@ -952,7 +952,7 @@ TEST(KinetoReaderTest, TooLittleMemoryEndsAllThreadsWithAStatus) {
     options.threads = threads;
     options.piece_bytes = 1000;
     const Status status = kineto::Read(source, "file", options, store);
-    EXPECT_EQ(status.code(), StatusCode::kInternal);
+    EXPECT_EQ(status.code(), StatusCode::kEnvironment);
     EXPECT_TRUE(status.message().starts_with("file: out of memory")) << status.message();
   }
 }

@@ -20,7 +20,7 @@ namespace headroom::kineto {
 namespace {
 
 /// What the writer keeps at most, the earliest first.
-constexpr std::size_t kMostEvents = 1'000'000;
+constexpr std::size_t kMaxEvents = 1'000'000;
 
 /// What the events of a track are.
 struct Track {
@@ -145,7 +145,7 @@ bool SettleXlaTracks(TraceStore& store) {
   const std::vector<Track> tracks = FindTracks(store);
   if (tracks.empty()) return false;
   auto& host = store.host_events;
-  if (host.rows() == kMostEvents) store.log.Add(ImportIssue::kEventCap);
+  if (host.rows() == kMaxEvents) store.log.Add(ImportIssue::kEventCap);
   xla::LaunchedOperators operators;
   HostEventColumns<Column> kept;
   for (std::size_t row = 0; row < host.rows(); ++row) {

@@ -22,7 +22,7 @@ using Kind = Value::Kind;
 
 constexpr std::int32_t kCuda = 1;  ///< Device type, as PyTorch numbers them.
 /// More than any machine has.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 42;
 /// Of a clock in microseconds: some 290 years.
 constexpr std::int64_t kLatestUs = std::int64_t{1} << 53;
 
@@ -154,9 +154,9 @@ class FileReading {
     };
     const Result<PickleResult> parsed = ParsePickle(source_, parse, values_);
     if (!parsed.ok()) return parsed.status();
-    constexpr std::int64_t kMostKeys = 8;  // That a dictionary is searched for.
+    constexpr std::int64_t kMaxKeys = 8;  // That a dictionary is searched for.
     visits_left_ = parsed.value().opcodes;
-    searches_left_ = kMostKeys * parsed.value().opcodes;
+    searches_left_ = kMaxKeys * parsed.value().opcodes;
     if (!CollectDevices(parsed.value().root)) return NoSnapshot(parsed.value());
     LogEnd(parsed.value());
     FindZero();
@@ -249,7 +249,7 @@ class FileReading {
     Device& device = devices_[NumberOf(segment, "device", 0)];
     device.has_segments = true;
     const std::int64_t bytes = NumberOf(segment, "total_size", 0);
-    if (bytes > 0 && bytes <= kMostBytes) device.reserved = Sum(device.reserved, bytes);
+    if (bytes > 0 && bytes <= kMaxBytes) device.reserved = Sum(device.reserved, bytes);
     ForEach(blocks, [&](Value block) {
       const auto number = EntryOf(block);
       if (!number) return;
@@ -280,7 +280,7 @@ class FileReading {
     return NumberOfRecord(values_.RecordOf(value));
   }
   static bool IsPlausible(const Record& record) {
-    return record.bytes >= 0 && record.bytes <= kMostBytes;
+    return record.bytes >= 0 && record.bytes <= kMaxBytes;
   }
   static bool IsTime(std::int64_t us) { return us >= 0 && us <= kLatestUs; }
   std::int64_t NumberOf(Value dict, std::string_view key, std::int64_t other) {
@@ -466,9 +466,9 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   store.Freeze(options.threads);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Internal(path +
-                          ": out of memory while reading; a snapshot needs about twice "
-                          "the size of its file");
+  return Status::Environment(path +
+                             ": out of memory while reading; a snapshot needs about twice "
+                             "the size of its file");
 }
 
 }  // namespace headroom::memory_snapshot

@@ -35,8 +35,8 @@ struct ReadOptions {
 /// Reads a whole pickle into a store and freezes it. `path` is for messages only.
 ///
 /// Damage is in the store's import log: all before it was kept. Fails with kBadInput where the
-/// source fails or the pickle is no memory snapshot, with kInternal where memory runs out; then the
-/// store is of no use.
+/// source fails or the pickle is no memory snapshot, with kEnvironment where memory runs out; then
+/// the store is of no use.
 ///
 /// REQUIRES: `store` is empty.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,

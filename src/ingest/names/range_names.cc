@@ -126,10 +126,10 @@ void NamedRanges::Note(std::size_t event, std::string_view name) {
 }
 
 void NamedRanges::Mark(TraceStore& store) const {
-  constexpr std::size_t kFewest = 2;
+  constexpr std::size_t kMin = 2;
   if (has_profiler_steps_) return;
   for (const std::vector<std::size_t>& of_word : numbered_) {
-    if (of_word.size() < kFewest) continue;
+    if (of_word.size() < kMin) continue;
     const StringId category = store.strings.Intern("step");
     for (const std::size_t event : of_word)
       store.host_events.category.MutablePending(event) = category;

@@ -110,10 +110,10 @@ bool LaunchedOperators::IsInside(const Call& call, ThreadId thread, const Spans&
 
 void LaunchedOperators::JoinThreads(const LargeVector<Call>& calls, const Spans& spans,
                                     TraceStore& store) {
-  constexpr std::size_t kFewestCalls = 3;  // Fewer may be inside by chance.
-  constexpr std::size_t kMostThreads = 256;
+  constexpr std::size_t kMinCalls = 3;  // Fewer may be inside by chance.
+  constexpr std::size_t kMaxThreads = 256;
   auto& rows = store.host_events;
-  if (spans.empty() || spans.size() > kMostThreads) return;
+  if (spans.empty() || spans.size() > kMaxThreads) return;
   std::vector<bool> has_more(store.threads.rows());  // Than calls.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     if (!IsApiCall(rows.kind.Pending(row))) has_more[rows.thread.Pending(row).index()] = true;
@@ -125,7 +125,7 @@ void LaunchedOperators::JoinThreads(const LargeVector<Call>& calls, const Spans&
   }
   std::map<ThreadId, ThreadId> joined;
   for (const auto& [thread, of_thread] : apart) {
-    if (of_thread.size() < kFewestCalls) continue;
+    if (of_thread.size() < kMinCalls) continue;
     ThreadId only;
     std::size_t holders = 0;
     for (const auto& of_candidate : spans) {
@@ -171,8 +171,8 @@ void LaunchedOperators::Settle(TraceStore& store) {
     }
     const TimeNs start = rows.start.Pending(call.row);
     const TimeNs end = start + rows.duration.Pending(call.row);
-    constexpr std::size_t kMostKernels = 64;  // Of one operation.
-    const bool again = drawn.kernels.size() == kMostKernels ||
+    constexpr std::size_t kMaxKernels = 64;  // Of one operation.
+    const bool again = drawn.kernels.size() == kMaxKernels ||
                        std::find(drawn.kernels.begin(), drawn.kernels.end(), call.noted->kernel) !=
                            drawn.kernels.end();
     if (again || drawn.op != call.noted->op || drawn.thread != thread ||

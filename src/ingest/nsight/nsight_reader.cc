@@ -316,7 +316,7 @@ class DatabaseReading {
   std::int64_t CorrelationOf(const RowScan& row, int column, std::int64_t global) {
     const std::int64_t id = row.Integer(column, 0);
     if (id == 0) return kUnknown;
-    constexpr std::int64_t kMostProcesses = std::int64_t{1} << 20;
+    constexpr std::int64_t kMaxProcesses = std::int64_t{1} << 20;
     if (!tells_processes_ || global == kUnknown || id < 0 || id > UINT32_MAX) return id;
     const std::int64_t process = global >> 24;
     if (process != last_process_) {
@@ -324,7 +324,7 @@ class DatabaseReading {
       const auto next = static_cast<std::int64_t>(process_numbers_.size());
       last_process_number_ = process_numbers_.try_emplace(process, next).first->second;
     }
-    return last_process_number_ < kMostProcesses ? id + (last_process_number_ << 32) : id;
+    return last_process_number_ < kMaxProcesses ? id + (last_process_number_ << 32) : id;
   }
 
   /// The columns that all GPU tasks have, in this order.
@@ -878,7 +878,7 @@ Status Read(const sqlite::Database& database, const std::string& path, const Rea
   ClipOverflowingTasks(reading.extent(), store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Internal(
+  return Status::Environment(
       path + ": out of memory while reading; the trace needs about 120 bytes an event");
 }
 

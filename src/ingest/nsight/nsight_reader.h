@@ -27,7 +27,7 @@ struct ReadOptions {
 /// Reads a whole database into a store and freezes it. `path` is for messages only.
 ///
 /// Damage is in the store's import log. Fails with kBadInput where no table is one of Nsight
-/// Systems, with kInternal where memory runs out; then the store is of no use.
+/// Systems, with kEnvironment where memory runs out; then the store is of no use.
 ///
 /// REQUIRES: `store` is empty.
 Status Read(const sqlite::Database& database, const std::string& path, const ReadOptions& options,

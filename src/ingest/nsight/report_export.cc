@@ -169,7 +169,7 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
   std::string folder =
       fmt::format("{}/headroom-nsys-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp");
   if (mkdtemp(folder.data()) == nullptr) {
-    return Status::Internal(
+    return Status::Environment(
         fmt::format("{}: no folder can be made for the export: {}; name another place with TMPDIR",
                     folder, std::strerror(errno)));
   }
@@ -191,8 +191,9 @@ Result<ReportExport> ReportExport::Make(const std::string& path, ByteSource& byt
   const Ending ending =
       RunProgram({*nsys, "export", "--type", "sqlite", "--output", made.database_, report}, log);
   if (ending.error != 0) {
-    return Status::Internal(fmt::format("{}: {} cannot be started: {}; run it yourself: {}", path,
-                                        *nsys, std::strerror(ending.error), CommandFor(path)));
+    return Status::Environment(fmt::format("{}: {} cannot be started: {}; run it yourself: {}",
+                                           path, *nsys, std::strerror(ending.error),
+                                           CommandFor(path)));
   }
   const bool has_database =
       stat(made.database_.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;

@@ -21,7 +21,7 @@ class ReportExport {
   /// Runs the first `nsys` on PATH and waits for it. `bytes` is the report from its beginning,
   /// decompressed; read only if nsys cannot open `path` itself.
   ///
-  /// Fails with kBadInput if there is no nsys or it refuses the report, with kInternal if the
+  /// Fails with kBadInput if there is no nsys or it refuses the report, with kEnvironment if the
   /// temporary folder cannot be written; the message names the command to run.
   static Result<ReportExport> Make(const std::string& path, ByteSource& bytes);
 

@@ -304,7 +304,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   store.Freeze(options.threads);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Internal(
+  return Status::Environment(
       path + ": out of memory while reading; the trace needs about 120 bytes an event");
 }
 

@@ -33,8 +33,8 @@ struct ReadOptions {
 
 /// Reads a whole stream into a store and freezes it. `path` is for messages only.
 ///
-/// Damage is in the store's import log. Fails with kBadInput where the source fails, with kInternal
-/// where memory runs out; then the store is of no use.
+/// Damage is in the store's import log. Fails with kBadInput where the source fails, with
+/// kEnvironment where memory runs out; then the store is of no use.
 ///
 /// REQUIRES: `store` is empty.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,

@@ -266,8 +266,8 @@ class RecordingReading {
 
   std::size_t ProcessOf(std::int64_t id) {
     // A process takes far more memory than a row that names it.
-    constexpr std::size_t kMostProcesses = std::size_t{1} << 16;
-    if (processes_.size() >= kMostProcesses && !processes_.contains(id)) {
+    constexpr std::size_t kMaxProcesses = std::size_t{1} << 16;
+    if (processes_.size() >= kMaxProcesses && !processes_.contains(id)) {
       store_.log.Add(ImportIssue::kDamagedTable, -1,
                      "too many processes: those beyond count as one");
       return processes_.rbegin()->second;
@@ -628,7 +628,7 @@ Status ReadRocpd(const Database& database, const std::string& path, const RocpdO
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Internal(
+  return Status::Environment(
       path + ": out of memory while reading; the trace needs about 150 bytes an event");
 }
 

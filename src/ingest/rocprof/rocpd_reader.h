@@ -31,8 +31,8 @@ bool IsRocpd(const sqlite::Database& database);
 
 /// Reads a whole database into a store and freezes it. `path` is for messages only.
 ///
-/// Damage is in the store's import log. Fails with kInternal where memory runs out; then the store
-/// is of no use.
+/// Damage is in the store's import log. Fails with kEnvironment where memory runs out; then the
+/// store is of no use.
 ///
 /// REQUIRES: `store` is empty; IsRocpd().
 Status ReadRocpd(const sqlite::Database& database, const std::string& path,

@@ -476,7 +476,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Internal(
+  return Status::Environment(
       path + ": out of memory while reading; the trace needs about 120 bytes an event");
 }
 

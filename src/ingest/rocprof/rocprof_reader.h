@@ -36,8 +36,8 @@ bool LooksLikeTrace(std::string_view head);
 /// Reads a whole file into a store and freezes it. `path` is for messages only.
 ///
 /// Damage is in the store's import log; reading goes on at the next record or list. Fails with
-/// kBadInput where the device fails or the expansion limit is passed, with kInternal where memory
-/// runs out; then the store is of no use.
+/// kBadInput where the device fails or the expansion limit is passed, with kEnvironment where
+/// memory runs out; then the store is of no use.
 ///
 /// REQUIRES: `store` is empty; LooksLikeTrace() of the first bytes.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,

@@ -53,7 +53,7 @@ constexpr std::uint64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4
 /// A type of device as PyTorch numbers them.
 constexpr std::int32_t kHip = 6;
 
-constexpr std::uint64_t kMostKinds = 4096;
+constexpr std::uint64_t kMaxKinds = 4096;
 
 std::int32_t Fit(std::uint64_t value) {
   return value <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(value)
@@ -128,7 +128,7 @@ void RowWriter::Add(const KernelSymbol& symbol) {
 }
 
 void RowWriter::Add(const KindNames& names) {
-  if (at_->operations.size() >= kMostKinds) return;
+  if (at_->operations.size() >= kMaxKinds) return;
   std::vector<StringId>& ids = at_->operations.emplace_back();
   ids.reserve(names.operations.size());
   for (const std::string& name : names.operations) ids.push_back(store_.strings.Intern(name));
@@ -160,9 +160,9 @@ StringId RowWriter::TextOf(const Named& record) const {
 }
 
 std::int64_t RowWriter::CorrelationOf(std::uint64_t correlation) const {
-  constexpr std::size_t kMostProcesses = std::size_t{1} << 20;
+  constexpr std::size_t kMaxProcesses = std::size_t{1} << 20;
   if (correlation == 0) return kUnknown;
-  if (correlation > UINT32_MAX || at_->number >= kMostProcesses) return Fit64(correlation);
+  if (correlation > UINT32_MAX || at_->number >= kMaxProcesses) return Fit64(correlation);
   return static_cast<std::int64_t>(correlation | std::uint64_t{at_->number} << 32);
 }
 

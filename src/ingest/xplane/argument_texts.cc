@@ -33,7 +33,7 @@ void ArgumentTexts::Write() {
 
 StringId ArgumentTexts::Text(StringPool& strings) {
   if (members_.empty()) return StringId::None();
-  if (members_.size() > kMostMembers) {
+  if (members_.size() > kMaxMembers) {
     Write();
     return strings.Intern(written_);
   }

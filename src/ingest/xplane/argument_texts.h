@@ -39,7 +39,7 @@ class ArgumentTexts {
   };
   static constexpr std::size_t kSlots = 1024;
   /// Of an event that is remembered; more are nobody's but an attacker's.
-  static constexpr std::size_t kMostMembers = 256;
+  static constexpr std::size_t kMaxMembers = 256;
 
   std::size_t SlotOfMembers() const;
   /// The members at hand as JSON, into `written_`.

@@ -35,9 +35,9 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   store.Freeze(options.threads);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return Status::Internal(path +
-                          ": out of memory while reading; the trace needs about 120 bytes an "
-                          "event, and its largest plane");
+  return Status::Environment(path +
+                             ": out of memory while reading; the trace needs about 120 bytes an "
+                             "event, and its largest plane");
 }
 
 }  // namespace headroom::xplane

@@ -8,7 +8,7 @@ void AddLaunched(const TraceStore& store, HostEventId event, std::vector<SpanLin
   const auto& events = store.host_events;
   const TimeNs begin = events.start[event.index()], end = store.HostEnd(event);
   std::size_t found = 0;
-  for (std::uint32_t task = 0; task < store.gpu_tasks.rows() && found < kMostLinks; ++task) {
+  for (std::uint32_t task = 0; task < store.gpu_tasks.rows() && found < kMaxLinks; ++task) {
     const HostEventId launch = store.gpu_tasks.launch[task];
     if (!launch.valid() || events.thread[launch.index()] != events.thread[event.index()]) continue;
     const TimeNs at = events.start[launch.index()];
@@ -31,7 +31,7 @@ void AddOtherPass(const TraceStore& store, HostEventId event, std::vector<SpanLi
   if (sequence == kUnknown || events.kind[event.index()] != HostEventKind::kOperator) return;
   const bool backward = IsBackward(store, event.index());
   std::size_t found = 0;
-  for (std::uint32_t row = 0; row < events.rows() && found < kMostLinks; ++row) {
+  for (std::uint32_t row = 0; row < events.rows() && found < kMaxLinks; ++row) {
     if (events.sequence[row] != sequence || IsBackward(store, row) == backward) continue;
     links.push_back({backward ? "forward" : "backward", false, row});
     ++found;
@@ -43,7 +43,7 @@ void AddOtherPass(const TraceStore& store, HostEventId event, std::vector<SpanLi
 std::vector<SpanLink> FindLinks(const TraceStore& store, HostEventId event) {
   std::vector<SpanLink> links;
   for (HostEventId parent = store.host_events.parent[event.index()];
-       parent.valid() && links.size() < kMostLinks;
+       parent.valid() && links.size() < kMaxLinks;
        parent = store.host_events.parent[parent.index()])
     links.push_back({"inside", false, parent.index()});
   AddLaunched(store, event, links);
@@ -57,7 +57,7 @@ std::vector<SpanLink> FindLinks(const TraceStore& store, GpuTaskId task) {
   if (!launch.valid()) return links;
   links.push_back({"launched by", false, launch.index()});
   for (HostEventId parent = store.host_events.parent[launch.index()];
-       parent.valid() && links.size() < kMostLinks;
+       parent.valid() && links.size() < kMaxLinks;
        parent = store.host_events.parent[parent.index()])
     links.push_back({"inside", false, parent.index()});
   return links;

@@ -17,10 +17,10 @@ struct SpanLink {
   std::uint32_t row = 0;
 };
 
-/// O(rows): nothing is kept for it. Of one relation at most kMostLinks, the earliest.
+/// O(rows): nothing is kept for it. Of one relation at most kMaxLinks, the earliest.
 std::vector<SpanLink> FindLinks(const TraceStore& store, HostEventId event);
 std::vector<SpanLink> FindLinks(const TraceStore& store, GpuTaskId task);
 
-inline constexpr std::size_t kMostLinks = 100;
+inline constexpr std::size_t kMaxLinks = 100;
 
 }  // namespace headroom

@@ -11,7 +11,7 @@ namespace headroom {
 
 /// Tiles of level L cover kTileBuckets buckets of 2^L ns; tile 0 begins where the tracks do.
 inline constexpr std::int64_t kTileBuckets = 512;
-inline constexpr int kMostLevel = 48;  ///< 78 hours a bucket.
+inline constexpr int kMaxLevel = 48;  ///< 78 hours a bucket.
 
 /// Columns by rectangle, of one lane after the other, each in order of time. Spans of at least a
 /// bucket stand for themselves; shorter ones that begin in the same bucket are one rectangle.
@@ -29,7 +29,7 @@ struct Tile {
   std::size_t size() const { return begin.size(); }
 };
 
-/// @param tracks  numbers of those wanted. REQUIRES: valid; 0 <= level <= kMostLevel; index >= 0
+/// @param tracks  numbers of those wanted. REQUIRES: valid; 0 <= level <= kMaxLevel; index >= 0
 Tile MakeTile(const TrackSet& set, std::span<const std::uint32_t> tracks, int level,
               std::int64_t index);
 

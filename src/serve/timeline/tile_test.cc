@@ -69,9 +69,9 @@ TEST(Tile, SpansOfNoFreeLaneShareTheLastAndNoneIsDrawnOverAnother) {
   for (std::int64_t i = 0; i < kSpans; ++i) spans.emplace_back(i, kLength - i % 7);
   Fill(drawn, spans);
   const Track& track = drawn.set.tracks.front();
-  EXPECT_EQ(track.lanes, kMostLanes);
+  EXPECT_EQ(track.lanes, kMaxLanes);
   EXPECT_EQ(track.spans, kSpans);
-  EXPECT_EQ(track.overlapping, kSpans - static_cast<std::int64_t>(kMostLanes));
+  EXPECT_EQ(track.overlapping, kSpans - static_cast<std::int64_t>(kMaxLanes));
   EXPECT_FALSE(drawn.set.lanes.front().overlaps);
   EXPECT_EQ((drawn.set.end - drawn.set.begin).ns(), kSpans - 1 + kLength - (kSpans - 1) % 7);
   const Tile tile = All(drawn, 0, 1);
@@ -79,7 +79,7 @@ TEST(Tile, SpansOfNoFreeLaneShareTheLastAndNoneIsDrawnOverAnother) {
     if (tile.lane[i] != tile.lane[i - 1]) continue;
     EXPECT_LE(tile.end[i - 1], tile.begin[i]);
   }
-  EXPECT_EQ(std::count(tile.lane.begin(), tile.lane.end(), kMostLanes - 1), 88);
+  EXPECT_EQ(std::count(tile.lane.begin(), tile.lane.end(), kMaxLanes - 1), 88);
 }
 
 TEST(Tile, ACounterFillsAsItsLargestValueDoes) {

@@ -128,7 +128,7 @@ struct TraceTracks::DeviceTime {
 std::vector<TraceTracks::DeviceTime> TraceTracks::FindDeviceTime() const {
   // Each stream's idle time is cut at every pause of its device: a trace of many streams would be
   // mostly that.
-  constexpr std::size_t kMostCuts = 1'000'000;
+  constexpr std::size_t kMaxCuts = 1'000'000;
   std::vector<DeviceTime> devices(store_.devices.rows());
   const auto device_of = [&](StreamId stream) -> DeviceTime& {
     return devices[store_.streams.device[stream.index()].index()];
@@ -139,7 +139,7 @@ std::vector<TraceTracks::DeviceTime> TraceTracks::FindDeviceTime() const {
   const auto& tasks = store_.gpu_tasks;  // By start.
   for (std::size_t i = 0; i < tasks.rows(); ++i)
     device_of(tasks.stream[i]).busy.AppendInOrder({tasks.start[i], store_.TaskEnd(GpuTaskId(i))});
-  const std::size_t most = std::max(kMostCuts, tasks.rows());
+  const std::size_t most = std::max(kMaxCuts, tasks.rows());
   for (DeviceTime& device : devices) {
     if (device.streams > 0)
       device.shortest_pause = ShortestOfLongest(device.busy, most / device.streams);

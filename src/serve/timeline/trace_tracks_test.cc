@@ -34,15 +34,15 @@ StoreBuilder TwoKernels() {
 
 struct Made {
   std::unique_ptr<TraceStore> store;
-  std::unique_ptr<Knowledge> knowledge;
+  std::unique_ptr<ReferenceData> reference;
   std::unique_ptr<TraceTracks> tracks;
 };
 
 Made Make(const StoreBuilder& builder) {
   Made made;
   made.store = builder.Build();
-  made.knowledge = std::move(Knowledge::LoadBuiltIn()).value();
-  NameFacts names(*made.store, *made.knowledge);
+  made.reference = std::move(ReferenceData::LoadBuiltIn()).value();
+  NameFacts names(*made.store, *made.reference);
   made.tracks = std::make_unique<TraceTracks>(*made.store, names, nullptr);
   return made;
 }

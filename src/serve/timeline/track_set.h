@@ -22,7 +22,7 @@ std::string_view Name(TrackKind kind);
 
 /// Of a track's spans, whatever a hostile trace asks for: each span looks for a free one. Real ones
 /// nest calls some hundred deep.
-inline constexpr std::size_t kMostLanes = 512;
+inline constexpr std::size_t kMaxLanes = 512;
 
 struct Lane {
   const SpanTable* table = nullptr;
@@ -44,7 +44,7 @@ struct Track {
   std::string group = {};  ///< Process or device.
   std::uint32_t first_lane = 0, lanes = 0;
   std::int64_t spans = 0;
-  /// Spans that found none of kMostLanes lanes free; they are in the last of these.
+  /// Spans that found none of kMaxLanes lanes free; they are in the last of these.
   std::int64_t overlapping = 0;
   double minimum = 0;           ///< Of a counter's values and zero.
   double maximum = 0;           ///< The same.
@@ -79,7 +79,7 @@ class TrackSet {
   SpanTable& AddTable() { return *tables_.emplace_back(std::make_unique<SpanTable>()); }
 
   /// Adds a track. The rows must be in order of start, longest first; each gets the first lane
-  /// that is free when it begins, no lane before `at_least` of it; where none of kMostLanes is, the
+  /// that is free when it begins, no lane before `at_least` of it; where none of kMaxLanes is, the
   /// last. O(rows x lanes).
   ///
   /// @param at_least   by position in `rows`: lanes that stay above a span, e.g. those of what it
@@ -110,10 +110,10 @@ std::vector<std::uint32_t> TrackSet::AddLanes(Track track, const SpanTable& tabl
   std::vector<std::vector<std::uint32_t>> of_lane;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint32_t row = rows[i];
-    std::size_t lane = std::min<std::size_t>(at_least(i, lane_of), kMostLanes);
+    std::size_t lane = std::min<std::size_t>(at_least(i, lane_of), kMaxLanes);
     while (lane < free_at.size() && free_at[lane] - tolerance > table.start[row]) ++lane;
-    if (lane >= kMostLanes) {
-      lane = kMostLanes - 1;
+    if (lane >= kMaxLanes) {
+      lane = kMaxLanes - 1;
       ++track.overlapping;
     }
     if (lane >= free_at.size()) {

@@ -6,11 +6,11 @@
 namespace headroom {
 namespace {
 
-constexpr double kMostOfWork = 0.75;
-constexpr double kMostOfCall = 0.8;
+constexpr double kMaxOfWork = 0.75;
+constexpr double kMaxOfCall = 0.8;
 
 /// What is not taken within this much work is not taken at all.
-constexpr double kMostCarried = 50e3;
+constexpr double kMaxCarried = 50e3;
 
 }  // namespace
 
@@ -27,13 +27,13 @@ void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& pl
     std::int64_t& work = plan.lag[plan.shape->edge_begin[task]];
     const double usual_work =
         static_cast<double>(work) * (recorded.slow_work ? cost.after_wait : 1);
-    const double taken = std::min(owed, kMostOfWork * usual_work);
+    const double taken = std::min(owed, kMaxOfWork * usual_work);
     work = std::llround(usual_work - taken);
-    carried = std::min(owed - taken, kMostCarried);
+    carried = std::min(owed - taken, kMaxCarried);
     std::int64_t& duration = plan.duration[task];
     const double usual_call =
         static_cast<double>(duration) * (recorded.slow_call ? cost.after_wait : 1);
-    duration = std::llround(usual_call - std::min(cost.call_record, kMostOfCall * usual_call));
+    duration = std::llround(usual_call - std::min(cost.call_record, kMaxOfCall * usual_call));
   }
 }
 

@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 /// Operators between a product and the softmax: scale, mask, casts, dropout.
-constexpr std::size_t kMostBetween = 8;
+constexpr std::size_t kMaxBetween = 8;
 
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -64,7 +64,7 @@ class AttentionFinder {
   /// on scores separates from it; none: forward_.size().
   std::size_t Product(std::size_t softmax, int direction, double scores) const {
     std::size_t i = softmax;
-    for (std::size_t between = 0; between <= kMostBetween; ++between) {
+    for (std::size_t between = 0; between <= kMaxBetween; ++between) {
       if ((direction < 0 && i == 0) || (direction > 0 && i + 1 == forward_.size())) break;
       i = direction < 0 ? i - 1 : i + 1;
       const Known& op = forward_[i];

@@ -14,7 +14,7 @@ namespace {
 
 /// Operators of a block; more are no block of a network.
 constexpr std::size_t kLongestPeriod = 2'000;
-constexpr int kLeastProducts = 2;
+constexpr int kMinProducts = 2;
 
 /// What makes two operators alike.
 std::string Signature(const Job& job, const LaunchingOperator& op) {
@@ -41,7 +41,7 @@ Repeat LongestRepeat(const std::vector<std::size_t>& tokens, const std::vector<i
       if (run < period) continue;
       const std::size_t first = i + 1 - run, count = run / period + 1;
       if (count * period <= best.count * best.period) continue;
-      if (sums[first + period] - sums[first] < kLeastProducts) continue;
+      if (sums[first + period] - sums[first] < kMinProducts) continue;
       best = {.first = first, .period = period, .count = count};
     }
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMillisecond = 1e6;  // ns
 
 /// Less than this is lost in the noise of two medians; a share.
-constexpr double kLeastAdded = 0.02;
+constexpr double kMinAdded = 0.02;
 /// No profiler was seen to take more for a record; ns.
 constexpr double kMostLikely = 50e3;
 
@@ -52,7 +52,7 @@ double AddedBy(const ProfiledLoop& loop) {
 }
 
 Status NotMeasurable(std::string_view what) {
-  return Status::Internal(
+  return Status::Environment(
       fmt::format("the cost of recording {} cannot be told from noise; repeat it while the machine "
                   "does nothing else, or longer (--seconds)",
                   what));
@@ -69,7 +69,7 @@ Result<double> CostOf(std::string_view what, double added, double records) {
 Result<MeasuredCosts> FitRecordingCost(const ProfiledLoop& operators, const ProfiledLoop* calls,
                                        const ProfiledLoop* frames, const ReferenceSpeeds& names) {
   MeasuredCosts costs;
-  if (AddedBy(operators) < kLeastAdded * operators.plain_ms * kMillisecond)
+  if (AddedBy(operators) < kMinAdded * operators.plain_ms * kMillisecond)
     return NotMeasurable("operators");
   const Result<double> of_operator =
       CostOf("operators", AddedBy(operators), RecordsOf(operators).operators);

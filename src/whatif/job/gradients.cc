@@ -128,7 +128,7 @@ class GradientFinder {
   /// The forward operator of a backward task; of one that adds up a gradient, which has none, that
   /// of what its thread launched before.
   HostEventId ForwardOf(TaskIndex backward) const {
-    constexpr int kMostAdded = 2;  // The gradient may be made contiguous, too.
+    constexpr int kMaxAdded = 2;  // The gradient may be made contiguous, too.
     const HostEventId launch = job_.store().gpu_tasks.launch[job_.graph().tasks[backward].row];
     const auto& events = job_.store().host_events;
     auto at =
@@ -137,7 +137,7 @@ class GradientFinder {
                          [](const Launch& entry, const auto& key) {
                            return std::tuple(entry.thread, entry.start) < key;
                          });
-    for (int added = 0; added <= kMostAdded; ++added, --at) {
+    for (int added = 0; added <= kMaxAdded; ++added, --at) {
       const HostEventId forward = job_.ContextOf(at->task).forward;
       if (forward.valid()) return forward;
       if (at == launches_.begin() || (at - 1)->thread != at->thread) break;

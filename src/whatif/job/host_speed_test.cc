@@ -33,7 +33,7 @@ StoreBuilder Threads(std::int64_t loop_us, std::int64_t autograd_us) {
 }
 
 HostSpeed FindSpeed(const TraceStore& store, const Graph& graph) {
-  NameFacts names(store, TestKnowledge());
+  NameFacts names(store, TestReferenceData());
   return FindHostSpeed(store, graph, NotDispatch(store, names), Reference());
 }
 
@@ -84,14 +84,14 @@ TEST(HostSpeedTest, ARangeThatCallsNothingIsNoDispatch) {
   b.Annotation("block", kMain, 100, 50);
   b.Op("aten::t", kMain, 110, 5);
   const std::unique_ptr<TraceStore> store = b.Build();
-  NameFacts names(*store, TestKnowledge());
+  NameFacts names(*store, TestReferenceData());
   EXPECT_EQ(NotDispatch(*store, names), (std::vector<bool>{true, false, false}));
 }
 
 TEST(HostSpeedTest, OnlyTheFrameworksOwnTimeIsScaled) {
   const StoreBuilder b = Threads(10, 2);
   const std::unique_ptr<TraceStore> store = b.Build();
-  NameFacts names(*store, TestKnowledge());
+  NameFacts names(*store, TestReferenceData());
   const HostEventId op = HostEventId(0u);
   const ThreadId thread = store->host_events.thread[0];
   for (const auto& [owner, us, kept] :

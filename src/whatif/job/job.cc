@@ -35,17 +35,17 @@ double HostTime(const Plan& plan) {
 
 }  // namespace
 
-Job::Job(const TraceStore& store, const Knowledge& knowledge, const Calibration& calibration)
+Job::Job(const TraceStore& store, const ReferenceData& reference, const Calibration& calibration)
     : store_(store),
       calibration_(calibration),
-      names_(store, knowledge),
+      names_(store, reference),
       costs_(store),
       attribution_(store, names_, costs_) {}
 
-Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge& knowledge,
+Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const ReferenceData& reference,
                                        const AnalysisOptions& options,
                                        const Calibration& calibration) {
-  std::unique_ptr<Job> job(new Job(store, knowledge, calibration));
+  std::unique_ptr<Job> job(new Job(store, reference, calibration));
   Result<StepAnalysis> steps = AnalyzeSteps(store, job->names_, options);
   if (!steps.ok()) return steps.status();
   job->steps_ = std::move(steps).value();
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge&
   job->corrected_ = job->recorded_;
   job->host_error_ = calibration.host.error;
   if (!store.metadata.is_forecast) job->Correct();
-  if (const DeviceSpec* device = SpecOf(store, knowledge.devices()); device != nullptr) {
+  if (const DeviceSpec* device = SpecOf(store, reference.devices()); device != nullptr) {
     job->device_ = *device;
     job->device_->sustained = calibration.kernels;
   }

@@ -10,9 +10,9 @@
 #include "analysis/analyze.h"
 #include "analysis/loop/unmarked_loading.h"
 #include "analysis/names/attribution.h"
-#include "analysis/names/knowledge.h"
 #include "analysis/names/name_facts.h"
 #include "analysis/names/operator_costs.h"
+#include "analysis/names/reference_data.h"
 #include "analysis/steps/steps.h"
 #include "base/status.h"
 #include "cost/device_spec.h"
@@ -30,8 +30,8 @@ class Job {
  public:
   /// Fails where there are no steps to select, or nothing to replay.
   ///
-  /// @param store  frozen; outlives the job, as does `knowledge`
-  static Result<std::unique_ptr<Job>> Make(const TraceStore& store, const Knowledge& knowledge,
+  /// @param store  frozen; outlives the job, as does `reference`
+  static Result<std::unique_ptr<Job>> Make(const TraceStore& store, const ReferenceData& reference,
                                            const AnalysisOptions& options,
                                            const Calibration& calibration);
 
@@ -88,7 +88,7 @@ class Job {
   std::int64_t LaunchedBy(TaskIndex call) const { return launched_by_[call]; }
 
  private:
-  Job(const TraceStore& store, const Knowledge& knowledge, const Calibration& calibration);
+  Job(const TraceStore& store, const ReferenceData& reference, const Calibration& calibration);
   /// Takes the plan of a recording to the host's usual speed, without the cost of recording.
   void Correct();
   void IndexLaunches();

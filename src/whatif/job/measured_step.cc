@@ -7,7 +7,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kLeast = 0.3, kMost = 3;
+constexpr double kMin = 0.3, kMax = 3;
 
 /// A step measured by so much below or above what the plan can take is of another job.
 constexpr double kNoise = 0.05;
@@ -41,7 +41,7 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepSca
     StretchHost(scaled, factor);
     return scale.Ms(scaled, replayer.Run(scaled).step_ns);
   };
-  const double least = step_at(kLeast), most = step_at(kMost);
+  const double least = step_at(kMin), most = step_at(kMax);
   if (step_ms < least * (1 - kNoise)) {
     return Status::Usage(
         fmt::format("--measured-step-ms {}: even with a far faster host the recorded work takes "
@@ -62,7 +62,7 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepSca
   const double target = std::max(step_ms, paced_by_gpu);
   if (step_ms <= paced_by_gpu && step_at(1) <= paced_by_gpu)
     return MeasuredStep{.host_factor = 1, .tells = false};
-  double low = kLeast, high = kMost;
+  double low = kMin, high = kMax;
   for (int i = 0; i < kBisections; ++i) {
     const double middle = std::sqrt(low * high);
     (step_at(middle) <= target ? low : high) = middle;

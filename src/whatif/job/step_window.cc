@@ -25,7 +25,7 @@ std::int64_t EventsIn(const TraceStore& store, const StepRow& step) {
 /// others' even without loading (a checkpoint after its GPU work): only the next step takes longer
 /// for that, if any does.
 std::vector<bool> UsableSteps(const Steps& steps) {
-  constexpr std::size_t kFewest = 5;
+  constexpr std::size_t kMin = 5;
   std::vector<bool> usable = UsualSteps(steps);
   if (!usable.empty() && steps.p50 && IsOutlier(steps.list.front().wall, *steps.p50) &&
       std::ranges::count(usable, true) > 1)
@@ -34,7 +34,7 @@ std::vector<bool> UsableSteps(const Steps& steps) {
   for (std::size_t row = 0; row < usable.size(); ++row) {
     if (usable[row]) rows.push_back(row);
   }
-  if (rows.size() < kFewest) return usable;
+  if (rows.size() < kMin) return usable;
   const auto host_of = [&](std::size_t row) {
     return steps.list[row].HostWork().length() - steps.list[row].loading;
   };
@@ -109,7 +109,7 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
   return longest;
 }
 
-Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowledge,
+Result<WindowJob> MakeWindowJob(const TraceStore& store, const ReferenceData& reference,
                                 const Steps& steps, const StepWindow& window,
                                 const Calibration& calibration) {
   AnalysisOptions options;
@@ -124,7 +124,7 @@ Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowle
   }
   WindowJob made;
   made.slice = Slice(store, host, gpu_end);
-  Result<std::unique_ptr<Job>> job = Job::Make(*made.slice, knowledge, options, calibration);
+  Result<std::unique_ptr<Job>> job = Job::Make(*made.slice, reference, options, calibration);
   if (!job.ok()) return job.status();
   made.job = std::move(job).value();
   made.job->SetStepTime(steps);

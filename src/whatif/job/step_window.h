@@ -46,7 +46,7 @@ struct WindowJob {
 /// where there is nothing to replay.
 ///
 /// @param steps  of `store`
-Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowledge,
+Result<WindowJob> MakeWindowJob(const TraceStore& store, const ReferenceData& reference,
                                 const Steps& steps, const StepWindow& window,
                                 const Calibration& calibration);
 

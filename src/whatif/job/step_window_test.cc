@@ -27,7 +27,7 @@ std::unique_ptr<TraceStore> StepsOf(const std::vector<std::int64_t>& hosts, int 
 }
 
 Steps StepsIn(const TraceStore& store) {
-  NameFacts names(store, TestKnowledge());
+  NameFacts names(store, TestReferenceData());
   Result<StepAnalysis> steps = AnalyzeSteps(store, names, {});
   EXPECT_TRUE(steps.ok());
   return std::move(steps).value().steps;
@@ -87,7 +87,7 @@ TEST(StepWindowTest, LeavesOutAStepWhoseHostWorksOn) {
 TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
   // Of the steps 1 to 3 alone, each takes 100 us.
   const std::unique_ptr<TraceStore> store = StepsOf({300, 100, 100, 100, 300});
-  const Result<WindowJob> made = MakeWindowJob(*store, TestKnowledge(), StepsIn(*store),
+  const Result<WindowJob> made = MakeWindowJob(*store, TestReferenceData(), StepsIn(*store),
                                                {.first = 1, .last = 3, .events = 0}, {});
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(made.value().job->graph().steps, 3);
@@ -101,7 +101,7 @@ TEST(StepWindowTest, ItsJobDoesWhatLiesBetweenMarks) {
   const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100}, 0, 50);
   const Steps steps = StepsIn(*store);
   const Result<WindowJob> made =
-      MakeWindowJob(*store, TestKnowledge(), steps, {.first = 1, .last = 3, .events = 0}, {});
+      MakeWindowJob(*store, TestReferenceData(), steps, {.first = 1, .last = 3, .events = 0}, {});
   ASSERT_TRUE(made.ok()) << made.status().message();
   const Forecaster forecaster(*made.value().job);
   EXPECT_DOUBLE_EQ(forecaster.baseline().traced_step_ms, 0.15);
@@ -126,7 +126,7 @@ TEST(StepWindowTest, ItsJobHoldsWhileTheQueueFillsAndRunsDry) {
   const std::unique_ptr<TraceStore> store = b.Build();
   const Steps steps = StepsIn(*store);
   const Result<WindowJob> made =
-      MakeWindowJob(*store, TestKnowledge(), steps, {.first = 1, .last = 5, .events = 0}, {});
+      MakeWindowJob(*store, TestReferenceData(), steps, {.first = 1, .last = 5, .events = 0}, {});
   ASSERT_TRUE(made.ok()) << made.status().message();
   const Forecaster forecaster(*made.value().job);
   EXPECT_EQ(forecaster.WhyNone(), "");
@@ -153,7 +153,7 @@ TEST(StepWindowTest, KeepsStepsThatOnlyTheWholeTraceTells) {
     row.wall = row.on_host.length();
   }
   const Result<WindowJob> made =
-      MakeWindowJob(*store, TestKnowledge(), steps, {.first = 2, .last = 3, .events = 0}, {});
+      MakeWindowJob(*store, TestReferenceData(), steps, {.first = 2, .last = 3, .events = 0}, {});
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(made.value().job->graph().steps, 2);
   EXPECT_EQ(made.value().job->steps().steps.list.front().index, 2);

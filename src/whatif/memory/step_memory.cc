@@ -223,10 +223,10 @@ double StepMemoryModel::ReservedAt(double batch_ratio) const {
 std::optional<double> StepMemoryModel::LargestBatch(double bytes, Workspaces workspaces) const {
   const auto fits = [&](double ratio) { return PeakAt(ratio, {}, workspaces).peak_bytes <= bytes; };
   if (!fits(0)) return 0;
-  constexpr double kMost = 1 << 14;
+  constexpr double kMax = 1 << 14;
   double low = 0, high = 1;
   while (fits(high)) {
-    if (high >= kMost) return std::nullopt;
+    if (high >= kMax) return std::nullopt;
     low = std::exchange(high, 2 * high);
   }
   constexpr double kPrecision = 1e-3;

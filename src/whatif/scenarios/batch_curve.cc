@@ -12,7 +12,7 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kMostHalves = 2, kMostDoubles = 4;
+constexpr std::int64_t kMaxHalves = 2, kMaxDoubles = 4;
 
 /// Leading extent of the first tensor that comes after the first `skipped`.
 std::optional<std::int64_t> LeadingExtent(const OperatorCall& call, std::size_t skipped) {
@@ -85,9 +85,9 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
 
 std::vector<std::int64_t> BatchSizesOfCurve(std::int64_t recorded, std::int64_t asked) {
   std::vector<std::int64_t> sizes = {recorded, asked};
-  for (std::int64_t i = 1; i <= kMostHalves && recorded % (std::int64_t{1} << i) == 0; ++i)
+  for (std::int64_t i = 1; i <= kMaxHalves && recorded % (std::int64_t{1} << i) == 0; ++i)
     sizes.push_back(recorded >> i);
-  for (std::int64_t i = 1; i <= kMostDoubles; ++i) sizes.push_back(recorded << i);
+  for (std::int64_t i = 1; i <= kMaxDoubles; ++i) sizes.push_back(recorded << i);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;

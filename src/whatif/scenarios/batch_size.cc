@@ -35,7 +35,7 @@ constexpr double kBatchSizeError = 0.07;
 /// takes is not in a profile.
 constexpr double kFastAlgorithm = 0.3;
 /// Nothing takes no time.
-constexpr double kMostError = 0.9;
+constexpr double kMaxError = 0.9;
 /// Beyond this ratio, kernels may be other ones altogether.
 constexpr double kFarAway = 4;
 
@@ -186,7 +186,7 @@ double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio) {
   const double of_algorithm = (kFastAlgorithm * static_cast<double>(doubtful.may_become_fast.ns()) +
                                kRecurrentError * static_cast<double>(doubtful.recurrent.ns())) /
                               std::max(1.0, static_cast<double>(doubtful.all.ns()));
-  return std::min(kMostError,
+  return std::min(kMaxError,
                   kBatchSizeError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
 }
 

@@ -15,7 +15,7 @@ namespace headroom {
 namespace {
 
 /// Beyond these, times of nanoseconds have no room.
-constexpr double kLeastFactor = 1e-6, kMostFactor = 1e9;
+constexpr double kMinFactor = 1e-6, kMaxFactor = 1e9;
 
 const Scenario* FindScenario(std::string_view name) {
   const std::span<const Scenario> all = Catalogue();
@@ -96,7 +96,7 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
       double number = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
       const bool whole = error == std::errc() && end == value.data() + value.size() &&
-                         std::isfinite(number) && number >= kLeastFactor && number <= kMostFactor;
+                         std::isfinite(number) && number >= kMinFactor && number <= kMaxFactor;
       if (!whole || (key.kind == KeyKind::kCount && number != std::floor(number))) return wrong("");
       return Status::Ok();
     }

@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 #include <cmath>
 
-#include "capture/metrics/board/pace.h"
+#include "capture/metrics/board/sample_interval.h"
 #include "capture/metrics/board/ticker.h"
 
 namespace headroom {
@@ -139,8 +139,8 @@ TEST(Ticker, KeepsItsGridAndLeavesOutWhatWasMissed) {
   EXPECT_EQ(ticker.next().ns(), 900);
 }
 
-TEST(Pace, KeepsTheShareOfWhatIsDearDown) {
-  Pace pace(/*factor=*/1000, DurationNs(kSecond));
+TEST(SampleInterval, KeepsTheShareOfWhatIsDearDown) {
+  SampleInterval pace(/*factor=*/1000, DurationNs(kSecond));
   EXPECT_TRUE(pace.Due(TimeNs(0)));
   pace.Took(TimeNs(0), TimeNs(100'000));
   EXPECT_FALSE(pace.Due(TimeNs(99'000'000)));

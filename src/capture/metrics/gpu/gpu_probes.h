@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "capture/metrics/board/metric_source.h"
-#include "capture/metrics/board/pace.h"
+#include "capture/metrics/board/sample_interval.h"
 
 namespace headroom {
 
@@ -34,7 +34,7 @@ class GpuProbes {
 
  private:
   std::vector<Probe> probes_;
-  Pace pace_{
+  SampleInterval pace_{
       /*factor=*/1000,
       DurationNs(
           900'000'000)};  // Less than a second: for samples a second apart it must have passed.

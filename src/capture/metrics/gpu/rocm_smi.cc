@@ -275,7 +275,7 @@ void RocmSmi::AddProcesses(const std::vector<std::uint32_t>& devices) {
 }  // namespace
 
 std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> words) {
-  constexpr std::uint32_t kMost = 33;
+  constexpr std::uint32_t kMax = 33;
   constexpr std::uint64_t kFastest = 10'000'000'000;
   const auto entry = [&](std::size_t first_word, std::uint32_t index) {
     const std::size_t at = first_word + 2 * std::size_t{index};
@@ -284,10 +284,10 @@ std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> wor
   };
   // Old: number, current, frequencies. New: flag, number, current, padding, frequencies. The third
   // and fourth word are the first frequency, thus some MHz, or the current one's index.
-  const bool old = entry(2, 0) > kMost && entry(2, 0) != UINT32_MAX;
+  const bool old = entry(2, 0) > kMax && entry(2, 0) != UINT32_MAX;
   const std::uint32_t number = words[old ? 0 : 1];
   const std::uint32_t current = words[old ? 1 : 2];
-  if (number > kMost || current >= number) return std::nullopt;
+  if (number > kMax || current >= number) return std::nullopt;
   const std::uint64_t hertz = entry(old ? 2 : 4, current);
   return hertz > 0 && hertz <= kFastest ? std::optional(hertz) : std::nullopt;
 }

@@ -8,7 +8,7 @@ namespace headroom {
 namespace {
 
 constexpr double kNotablePercent = 25;
-constexpr std::size_t kMostUsers = 5;
+constexpr std::size_t kMaxUsers = 5;
 constexpr double kShortestInterval = 0.05;  ///< Seconds: some ticks of the kernel.
 
 }  // namespace
@@ -39,7 +39,7 @@ void ProcessScan::Read(SampleRun& run) {
     }
     std::stable_sort(users_.begin(), users_.end(),
                      [](const auto& a, const auto& b) { return a.value > b.value; });
-    if (users_.size() > kMostUsers) users_.resize(kMostUsers);
+    if (users_.size() > kMaxUsers) users_.resize(kMaxUsers);
     last_ = std::move(now);
     last_at_ = run.now;
     pace_.Took(begin, MonotonicNow());

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "capture/metrics/board/metric_source.h"
-#include "capture/metrics/board/pace.h"
+#include "capture/metrics/board/sample_interval.h"
 #include "capture/metrics/host/process_files.h"
 #include "capture/metrics/host/process_tree.h"
 
@@ -29,7 +29,7 @@ class ProcessScan : public MetricSource {
   std::string root_;
   ProcessTreeSource* tree_;
   double ticks_per_second_;
-  Pace pace_{/*factor=*/5000, DurationNs(60'000'000'000)};
+  SampleInterval pace_{/*factor=*/5000, DurationNs(60'000'000'000)};
   std::map<std::int64_t, Seen> last_;
   TimeNs last_at_;
   std::vector<ResourceUser> users_;  ///< Of the last interval, until the next scan.

@@ -16,7 +16,7 @@ namespace {
 /// Processes whose files stay open: four each, of the 1024 descriptors that a process usually has.
 constexpr std::size_t kHeldOpen = 64;
 /// Processes that have metrics of their own at a time; beyond them only the sums grow.
-constexpr std::size_t kMostWithMetrics = 64;
+constexpr std::size_t kMaxWithMetrics = 64;
 constexpr double kNanosecond = 1e-9;
 
 Metric ProcessMetric(std::string name, std::string unit, std::string instance = {},
@@ -103,7 +103,7 @@ std::optional<ProcessTreeSource::OwnMetrics> ProcessTreeSource::TakeMetrics(
     }
     return metrics;
   }
-  if (with_metrics_ == kMostWithMetrics) return std::nullopt;
+  if (with_metrics_ == kMaxWithMetrics) return std::nullopt;
   ++with_metrics_;
   const auto rate = [&](const char* metric, const char* unit, double scale) {
     return board.AddRate(ProcessMetric(metric, unit, instance),

@@ -131,7 +131,7 @@ TEST(ProcessTreeSource, ProcessesMayEndAndTheirNumbersComeAgain) {
 
 // The workers of a loader are new ones in each epoch.
 TEST(ProcessTreeSource, MetricsOfProcessesThatEndedServeLaterOnes) {
-  constexpr int kMostWithMetrics = 64, kEpochs = 5, kWorkers = 32;
+  constexpr int kMaxWithMetrics = 64, kEpochs = 5, kWorkers = 32;
   const TestRoot root("processes");
   TestBoard board;
   ProcessTreeSource tree(root.path(), 10, board.board);
@@ -158,7 +158,7 @@ TEST(ProcessTreeSource, MetricsOfProcessesThatEndedServeLaterOnes) {
   const std::vector<Metric>& metrics = board.board.metrics();
   EXPECT_LE(std::count_if(metrics.begin(), metrics.end(),
                           [](const Metric& metric) { return metric.name == "process_cpu_pct"; }),
-            kMostWithMetrics);
+            kMaxWithMetrics);
 }
 
 /// The tree of testdata/processes: 10 with its children 11 and 12, each with 150 ticks.

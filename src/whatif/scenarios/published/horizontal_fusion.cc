@@ -16,7 +16,7 @@ namespace {
 
 /// Blocks that a processor holds at once, whatever their size (CUDA C++ Programming Guide, compute
 /// capability 7.0 to 9.0).
-constexpr double kMostBlocks = 32;
+constexpr double kMaxBlocks = 32;
 
 /// Blocks that run at once on the whole GPU; nullopt: not recorded.
 std::optional<double> BlocksAtOnce(const Job& job, std::uint32_t row) {
@@ -27,7 +27,7 @@ std::optional<double> BlocksAtOnce(const Job& job, std::uint32_t row) {
     return std::nullopt;
   const double threads = static_cast<double>(tasks.block_x[row]) * std::max(1, tasks.block_y[row]) *
                          std::max(1, tasks.block_z[row]);
-  double blocks = std::min(kMostBlocks, *device->max_threads_per_sm / threads);
+  double blocks = std::min(kMaxBlocks, *device->max_threads_per_sm / threads);
   if (tasks.registers[row] > 0 && device->registers_per_sm)
     blocks = std::min(blocks, *device->registers_per_sm / (tasks.registers[row] * threads));
   if (tasks.shared_memory[row] > 0 && device->shared_memory_per_sm_bytes)

@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-enum class RareKind : std::uint8_t {
+enum class PeriodicKind : std::uint8_t {
   /// Gradients of several batches are summed on each rank, and then exchanged as ever.
   kAccumulation,
   /// Ranks train by themselves and then average their parameters, while nothing computes (Stich,
@@ -18,12 +18,12 @@ enum class RareKind : std::uint8_t {
 
 /// Steps are means over those that exchange and those that do not. Ranks wait for each other as
 /// rarely, and what varies between them averages out meanwhile.
-class RareExchange final : public ScalableJob {
+class PeriodicExchange final : public ScalableJob {
  public:
   /// @param job              must outlive the object
   /// @param every            1 or more: steps from one exchange to the next
   /// @param parameter_bytes  of kLocalSgd: what is averaged
-  RareExchange(ScalableJob& job, RareKind kind, std::int64_t every, double parameter_bytes)
+  PeriodicExchange(ScalableJob& job, PeriodicKind kind, std::int64_t every, double parameter_bytes)
       : job_(job), kind_(kind), every_(every), parameter_bytes_(parameter_bytes) {}
 
   ScaledStep OnOneGpu() override { return job_.OnOneGpu(); }
@@ -40,7 +40,7 @@ class RareExchange final : public ScalableJob {
                          const ScaledStep& alone) const;
 
   ScalableJob& job_;
-  RareKind kind_;
+  PeriodicKind kind_;
   std::int64_t every_;
   double parameter_bytes_;
 };

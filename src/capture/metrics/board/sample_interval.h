@@ -9,9 +9,9 @@ namespace headroom {
 
 /// Keeps a reading that took time t from the next ones for `factor` x t, but not longer than
 /// `longest`: its share of one core stays below 1 / factor as far as that allows.
-class Pace {
+class SampleInterval {
  public:
-  Pace(std::int64_t factor, DurationNs longest) : factor_(factor), longest_(longest) {}
+  SampleInterval(std::int64_t factor, DurationNs longest) : factor_(factor), longest_(longest) {}
 
   bool Due(TimeNs now) const { return now >= next_; }
 

@@ -1,4 +1,4 @@
-#include "cli/inputs/join_team.h"
+#include "cli/inputs/join_processes.h"
 
 #include <optional>
 
@@ -8,10 +8,10 @@
 
 namespace headroom::cli {
 
-Result<std::unique_ptr<Team>> JoinOthers() {
-  Result<std::unique_ptr<Team>> team = JoinTeam(FindPayload().mpi);
-  if (team.ok() && !team.value()->leads()) MuteRemarks(true);
-  return team;
+Result<std::unique_ptr<Communicator>> JoinOthers() {
+  Result<std::unique_ptr<Communicator>> communicator = JoinProcesses(FindPayload().mpi);
+  if (communicator.ok() && !communicator.value()->leads()) MuteRemarks(true);
+  return communicator;
 }
 
 bool IsFollower() {

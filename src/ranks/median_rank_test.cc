@@ -1,11 +1,11 @@
-#include "ranks/usual_rank.h"
+#include "ranks/median_rank.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 namespace headroom {
-namespace usual_rank_test {
+namespace median_rank_test {
 
 /// Ranks that compute so long in each of two steps, in us; all on the first one's clock.
 JobRanks Computing(const std::vector<std::int64_t>& us) {
@@ -21,41 +21,41 @@ JobRanks Computing(const std::vector<std::int64_t>& us) {
   return job;
 }
 
-TEST(UsualRankTest, TheMedianByComputing) {
-  EXPECT_EQ(UsualRank(Computing({30, 10, 20})), 2u);
-  EXPECT_EQ(UsualRank(Computing({30, 10, 20, 40})), 2u);
-  EXPECT_EQ(UsualRank(Computing({10, 10, 10})), 1u);
+TEST(MedianRankTest, TheMedianByComputing) {
+  EXPECT_EQ(MedianRank(Computing({30, 10, 20})), 2u);
+  EXPECT_EQ(MedianRank(Computing({30, 10, 20, 40})), 2u);
+  EXPECT_EQ(MedianRank(Computing({10, 10, 10})), 1u);
 }
 
-TEST(UsualRankTest, StepsWithoutGpuWorkDoNotCount) {
+TEST(MedianRankTest, StepsWithoutGpuWorkDoNotCount) {
   JobRanks job = Computing({30, 10, 20});
   job.ranks[2].steps.front().computing = {};
-  EXPECT_EQ(UsualRank(job), 2u);
+  EXPECT_EQ(MedianRank(job), 2u);
   job.ranks[2].steps.clear();
-  EXPECT_EQ(UsualRank(job), 1u);
+  EXPECT_EQ(MedianRank(job), 1u);
 }
 
-TEST(UsualRankTest, OfTheMostThatAreOnOneClock) {
+TEST(MedianRankTest, OfTheMostThatAreOnOneClock) {
   JobRanks job = Computing({10, 20, 30, 40, 50});
   job.alignment.clocks[0].aligned = job.alignment.clocks[1].aligned = false;
-  EXPECT_EQ(UsualRank(job), 3u);
+  EXPECT_EQ(MedianRank(job), 3u);
   for (RankClock& clock : job.alignment.clocks) clock.aligned = false;
-  EXPECT_EQ(UsualRank(job), 2u);
+  EXPECT_EQ(MedianRank(job), 2u);
 }
 
-TEST(UsualRankTest, NoStraggler) {
+TEST(MedianRankTest, NoStraggler) {
   JobRanks job = Computing({10, 10, 10});
   job.waits.stragglers = {1};
-  EXPECT_EQ(UsualRank(job), 0u);
+  EXPECT_EQ(MedianRank(job), 0u);
   job.waits.stragglers = {0, 1, 2};
-  EXPECT_EQ(UsualRank(job), 1u);
+  EXPECT_EQ(MedianRank(job), 1u);
 }
 
-TEST(UsualRankTest, WhereNoneIsKnownTheFirst) {
+TEST(MedianRankTest, WhereNoneIsKnownTheFirst) {
   JobRanks job = Computing({10, 20});
   for (RankTimeline& rank : job.ranks) rank.steps.clear();
-  EXPECT_EQ(UsualRank(job), 0u);
+  EXPECT_EQ(MedianRank(job), 0u);
 }
 
-}  // namespace usual_rank_test
+}  // namespace median_rank_test
 }  // namespace headroom

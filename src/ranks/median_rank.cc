@@ -1,4 +1,4 @@
-#include "ranks/usual_rank.h"
+#include "ranks/median_rank.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -39,7 +39,7 @@ std::int64_t ComputingNs(const RankTimeline& rank) {
 
 }  // namespace
 
-std::size_t UsualRank(const JobRanks& job) {
+std::size_t MedianRank(const JobRanks& job) {
   std::vector<std::size_t> ranks = Comparable(job);
   const std::vector<std::size_t>& late = job.waits.stragglers;
   const auto is_late = [&](std::size_t rank) {

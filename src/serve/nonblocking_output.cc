@@ -1,4 +1,4 @@
-#include "serve/echo.h"
+#include "serve/nonblocking_output.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 
 namespace headroom {
 
-struct Echo::Queue {
+struct NonblockingOutput::Queue {
   explicit Queue(int to) : descriptor(to) {}
 
   const int descriptor;
@@ -45,27 +45,27 @@ struct Echo::Queue {
   }
 };
 
-Echo::Echo(int descriptor) : queue_(std::make_shared<Queue>(descriptor)) {
+NonblockingOutput::NonblockingOutput(int descriptor) : queue_(std::make_shared<Queue>(descriptor)) {
   std::thread([queue = queue_] { queue->Write(); }).detach();
 }
 
-Echo::~Echo() {
+NonblockingOutput::~NonblockingOutput() {
   Flush();
   const std::lock_guard<std::mutex> lock(queue_->mutex);
   queue_->ending = true;
   queue_->changed.notify_all();
 }
 
-void Echo::Append(std::string_view text) {
+void NonblockingOutput::Append(std::string_view text) {
   const std::lock_guard<std::mutex> lock(queue_->mutex);
-  const std::size_t room = queue_->left_out > 0 ? 0 : kMostWaiting - queue_->waiting.size();
+  const std::size_t room = queue_->left_out > 0 ? 0 : kMaxWaiting - queue_->waiting.size();
   const std::size_t kept = std::min(room, text.size());
   queue_->waiting += text.substr(0, kept);
   queue_->left_out += text.size() - kept;
   queue_->changed.notify_all();
 }
 
-bool Echo::Flush() {
+bool NonblockingOutput::Flush() {
   std::unique_lock<std::mutex> lock(queue_->mutex);
   return queue_->changed.wait_for(lock, kPatience,
                                   [this] { return queue_->waiting.empty() && !queue_->writing; });

@@ -11,9 +11,9 @@
 
 namespace headroom {
 
-class Team {
+class Communicator {
  public:
-  virtual ~Team() = default;
+  virtual ~Communicator() = default;
 
   virtual int process() const = 0;    ///< From 0, which leads.
   virtual int processes() const = 0;  ///< At least 1.
@@ -26,7 +26,7 @@ class Team {
 };
 
 /// This process alone.
-class OneProcess final : public Team {
+class OneProcess final : public Communicator {
  public:
   int process() const override { return 0; }
   int processes() const override { return 1; }
@@ -34,9 +34,9 @@ class OneProcess final : public Team {
   std::vector<std::string> Gather(std::string text) override { return {std::move(text)}; }
 };
 
-/// The processes that a launcher started beside this one; a team of one where there is none.
+/// The processes that a launcher started beside this one; this one alone where there is none.
 /// `module`: path of libheadroom_mpi.so. Fails (kUsage) where several were started and do not find
 /// each other, without a message where the first process has it. To be called once.
-Result<std::unique_ptr<Team>> JoinTeam(const std::string& module);
+Result<std::unique_ptr<Communicator>> JoinProcesses(const std::string& module);
 
 }  // namespace headroom

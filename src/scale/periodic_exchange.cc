@@ -1,4 +1,4 @@
-#include "scale/rare_exchange.h"
+#include "scale/periodic_exchange.h"
 
 #include <fmt/format.h>
 
@@ -9,15 +9,15 @@
 
 namespace headroom {
 
-std::optional<double> RareExchange::deviation() const {
+std::optional<double> PeriodicExchange::deviation() const {
   std::optional<double> deviation = job_.deviation();
   // Of a sum of so many, as a share.
   if (deviation) *deviation /= std::sqrt(static_cast<double>(every_));
   return deviation;
 }
 
-ScaledStep RareExchange::WithAverage(const Topology& topology, const Placement& placement,
-                                     const ScaledStep& alone) const {
+ScaledStep PeriodicExchange::WithAverage(const Topology& topology, const Placement& placement,
+                                         const ScaledStep& alone) const {
   const auto average_ms = [&](const Topology& over) {
     return FastestTime(Collective::kAllReduce, parameter_bytes_, over, placement).Total().ms();
   };
@@ -32,12 +32,12 @@ ScaledStep RareExchange::WithAverage(const Topology& topology, const Placement& 
   return step;
 }
 
-ScaledStep RareExchange::On(const Topology& topology, const Placement& placement,
-                            std::optional<std::int64_t> samples) {
+ScaledStep PeriodicExchange::On(const Topology& topology, const Placement& placement,
+                                std::optional<std::int64_t> samples) {
   ScaledStep alone = job_.On(topology, Placement(), samples);
   if (!alone.no_answer.empty() || placement.gpus == 1) return alone;
-  ScaledStep exchanging = kind_ == RareKind::kLocalSgd ? WithAverage(topology, placement, alone)
-                                                       : job_.On(topology, placement, samples);
+  ScaledStep exchanging = kind_ == PeriodicKind::kLocalSgd ? WithAverage(topology, placement, alone)
+                                                           : job_.On(topology, placement, samples);
   if (!exchanging.no_answer.empty()) return exchanging;
   const auto mean = [&](double rest, double once) {
     return rest + (once - rest) / static_cast<double>(every_);
@@ -50,7 +50,7 @@ ScaledStep RareExchange::On(const Topology& topology, const Placement& placement
   step.limits.transfers_ms = mean(0, exchanging.limits.transfers_ms);
   step.without_latency_ms = mean(alone.step_ms.mid, exchanging.without_latency_ms);
   step.without_bytes_ms = mean(alone.step_ms.mid, exchanging.without_bytes_ms);
-  step.why = kind_ == RareKind::kLocalSgd
+  step.why = kind_ == PeriodicKind::kLocalSgd
                  ? fmt::format("{:.1f} MB of parameters averaged once in {} steps",
                                parameter_bytes_ / 1e6, every_)
                  : fmt::format("{}; once in {} steps, each of which updates as recorded",

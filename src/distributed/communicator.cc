@@ -1,4 +1,4 @@
-#include "distributed/team.h"
+#include "distributed/communicator.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -22,17 +22,17 @@ struct Functions {
   decltype(&HeadroomMpiEnd) end = nullptr;
 };
 
-class MpiTeam : public Team {
+class MpiCommunicator : public Communicator {
  public:
-  explicit MpiTeam(const Functions& functions)
+  explicit MpiCommunicator(const Functions& functions)
       : functions_(functions), joined_(functions_.begin(&process_, &processes_)) {}
   /// After an exception the others wait for what will not come: a process that leaves without a
   /// word makes the launcher end them.
-  ~MpiTeam() override {
+  ~MpiCommunicator() override {
     if (joined_ && std::uncaught_exceptions() == 0) functions_.end();
   }
-  MpiTeam(const MpiTeam&) = delete;
-  MpiTeam& operator=(const MpiTeam&) = delete;
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   int process() const override { return process_; }
   int processes() const override { return processes_; }
@@ -106,19 +106,20 @@ Result<Functions> Open(const std::string& module, const Launch& launch) {
 
 }  // namespace
 
-Result<std::unique_ptr<Team>> JoinTeam(const std::string& module) {
+Result<std::unique_ptr<Communicator>> JoinProcesses(const std::string& module) {
   const std::optional<Launch> launch = FindLaunch();
-  if (!launch) return std::unique_ptr<Team>(std::make_unique<OneProcess>());
+  if (!launch) return std::unique_ptr<Communicator>(std::make_unique<OneProcess>());
   const Result<Functions> functions = Open(module, *launch);
   if (!functions.ok()) return functions.status();
-  auto team = std::make_unique<MpiTeam>(functions.value());
-  if (team->processes() == launch->processes) return std::unique_ptr<Team>(std::move(team));
+  auto communicator = std::make_unique<MpiCommunicator>(functions.value());
+  if (communicator->processes() == launch->processes)
+    return std::unique_ptr<Communicator>(std::move(communicator));
   // Each knows as much; one says it.
   if (launch->process > 0) return Status::Usage("");
   return Status::Usage(fmt::format(
       "the launcher started {} processes, of which MPI knows {}: start them by the mpirun "
       "of the same MPI, or by srun --mpi=pmix (srun --mpi=list shows what Slurm can do)",
-      launch->processes, team->processes()));
+      launch->processes, communicator->processes()));
 }
 
 }  // namespace headroom

@@ -1,9 +1,9 @@
-#include "scale/rare_exchange.h"
+#include "scale/periodic_exchange.h"
 
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace rare_exchange_test {
+namespace periodic_exchange_test {
 
 /// 100 ms on one GPU; on several 40 ms more, of which bytes are 30 and messages 10.
 class TestJob final : public ScalableJob {
@@ -29,9 +29,9 @@ class TestJob final : public ScalableJob {
 
 const Placement kTwo = {.gpus = 2, .nodes = 2};
 
-TEST(RareExchangeTest, AccumulationIsAMean) {
+TEST(PeriodicExchangeTest, AccumulationIsAMean) {
   TestJob job;
-  RareExchange rare(job, RareKind::kAccumulation, 4, 0);
+  PeriodicExchange rare(job, PeriodicKind::kAccumulation, 4, 0);
   const ScaledStep step = rare.On(Topology(), kTwo, std::nullopt);
   EXPECT_DOUBLE_EQ(step.step_ms.low, 97.5);
   EXPECT_DOUBLE_EQ(step.step_ms.mid, 110);
@@ -46,16 +46,16 @@ TEST(RareExchangeTest, AccumulationIsAMean) {
   EXPECT_EQ(rare.On(Topology(), kTwo, 4).no_answer, "no");
 }
 
-TEST(RareExchangeTest, EveryStepIsTheJobItself) {
+TEST(PeriodicExchangeTest, EveryStepIsTheJobItself) {
   TestJob job;
-  RareExchange rare(job, RareKind::kAccumulation, 1, 0);
+  PeriodicExchange rare(job, PeriodicKind::kAccumulation, 1, 0);
   EXPECT_DOUBLE_EQ(rare.On(Topology(), kTwo, std::nullopt).step_ms.mid, 140);
   EXPECT_DOUBLE_EQ(*rare.deviation(), 0.04);
 }
 
-TEST(RareExchangeTest, LocalSgdAveragesWhileNothingComputes) {
+TEST(PeriodicExchangeTest, LocalSgdAveragesWhileNothingComputes) {
   TestJob job;
-  RareExchange rare(job, RareKind::kLocalSgd, 10, 1e9);
+  PeriodicExchange rare(job, PeriodicKind::kLocalSgd, 10, 1e9);
   // 1 GB over 1 GB/s: 1 s in every ten steps.
   const Topology topology = FlatTopology(8 / kEthernetShare, DurationNs(0), 1);
   const ScaledStep step = rare.On(topology, kTwo, std::nullopt);
@@ -67,5 +67,5 @@ TEST(RareExchangeTest, LocalSgdAveragesWhileNothingComputes) {
   EXPECT_NEAR(step.without_bytes_ms, 100, 1e-3);
 }
 
-}  // namespace rare_exchange_test
+}  // namespace periodic_exchange_test
 }  // namespace headroom

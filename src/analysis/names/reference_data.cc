@@ -1,4 +1,4 @@
-#include "analysis/names/knowledge.h"
+#include "analysis/names/reference_data.h"
 
 #include <cassert>
 #include <span>
@@ -27,18 +27,19 @@ const NamedText& FileNamed(std::span<const NamedText> files, std::string_view na
 
 }  // namespace
 
-struct Knowledge::Impl {
+struct ReferenceData::Impl {
   DeviceCatalog devices;
   KernelClassifier kernels;
   HostRules host;
   GroupRules groups;
 };
 
-Knowledge::Knowledge(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Knowledge::Knowledge(Knowledge&&) noexcept = default;
-Knowledge::~Knowledge() = default;
+ReferenceData::ReferenceData(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ReferenceData::ReferenceData(ReferenceData&&) noexcept = default;
+ReferenceData::~ReferenceData() = default;
 
-Result<std::unique_ptr<Knowledge>> Knowledge::LoadBuiltIn(std::span<const NamedText> more_devices) {
+Result<std::unique_ptr<ReferenceData>> ReferenceData::LoadBuiltIn(
+    std::span<const NamedText> more_devices) {
   std::vector<NamedText> files(DeviceFiles().begin(), DeviceFiles().end());
   files.insert(files.end(), more_devices.begin(), more_devices.end());
   Result<DeviceCatalog> devices = DeviceCatalog::Load(files);
@@ -52,12 +53,12 @@ Result<std::unique_ptr<Knowledge>> Knowledge::LoadBuiltIn(std::span<const NamedT
   if (!groups.ok()) return groups.status();
   auto impl = std::make_unique<Impl>(Impl{std::move(devices).value(), std::move(kernels).value(),
                                           std::move(host).value(), std::move(groups).value()});
-  return std::unique_ptr<Knowledge>(new Knowledge(std::move(impl)));
+  return std::unique_ptr<ReferenceData>(new ReferenceData(std::move(impl)));
 }
 
-const DeviceCatalog& Knowledge::devices() const { return impl_->devices; }
-const KernelClassifier& Knowledge::kernels() const { return impl_->kernels; }
-const HostRules& Knowledge::host() const { return impl_->host; }
-const GroupRules& Knowledge::groups() const { return impl_->groups; }
+const DeviceCatalog& ReferenceData::devices() const { return impl_->devices; }
+const KernelClassifier& ReferenceData::kernels() const { return impl_->kernels; }
+const HostRules& ReferenceData::host() const { return impl_->host; }
+const GroupRules& ReferenceData::groups() const { return impl_->groups; }
 
 }  // namespace headroom

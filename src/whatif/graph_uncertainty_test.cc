@@ -1,11 +1,11 @@
-#include "whatif/doubts.h"
+#include "whatif/graph_uncertainty.h"
 
 #include <gtest/gtest.h>
 
 #include "whatif/test_forecast.h"
 
 namespace headroom {
-namespace doubts_test {
+namespace graph_uncertainty_test {
 
 /// Three steps of 1000 us: two kernels of 300 us, each 200 us behind the one before for no reason
 /// that was recorded. The host is far ahead.
@@ -20,7 +20,7 @@ StoreBuilder WithLateStart() {
   return b;
 }
 
-TEST(DoubtsTest, LateStartsThatNothingExplainsMayFollowThePace) {
+TEST(GraphUncertaintyTest, LateStartsThatNothingExplainsMayFollowThePace) {
   TestForecasts job(WithLateStart());
   EXPECT_NEAR(job.StepUs(), 1'000, 1);
   const Forecast faster = job.Ask("gpu-speed:factor=2");
@@ -31,12 +31,12 @@ TEST(DoubtsTest, LateStartsThatNothingExplainsMayFollowThePace) {
   EXPECT_LT(faster.step_ms.high * 1e3, 710);
 }
 
-TEST(DoubtsTest, AnUnchangedJobIsNotDoubted) {
+TEST(GraphUncertaintyTest, AnUnchangedJobIsNotDoubted) {
   TestForecasts job(WithLateStart());
   const Forecast same = job.Ask("gpu-speed:factor=1");
   EXPECT_NEAR(same.step_ms.low * 1e3, 1'000, 10);
   EXPECT_NEAR(same.step_ms.high * 1e3, 1'000, 10);
 }
 
-}  // namespace doubts_test
+}  // namespace graph_uncertainty_test
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "serve/echo.h"
+#include "serve/nonblocking_output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <string_view>
 
 namespace headroom {
-namespace echo_test {
+namespace nonblocking_output_test {
 
 /// A pipe that is never closed for writing: a thread of an echo may be left in it.
-class EchoTest : public testing::Test {
+class NonblockingOutputTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(pipe2(ends_.data(), O_CLOEXEC), 0); }
 
@@ -46,8 +46,8 @@ std::size_t BytesLeftOut(std::string_view text) {
   return bytes;
 }
 
-TEST_F(EchoTest, AllInOrder) {
-  Echo echo(writes());
+TEST_F(NonblockingOutputTest, AllInOrder) {
+  NonblockingOutput echo(writes());
   std::string all;
   for (int i = 0; i < 1000; ++i) {
     const std::string line = std::to_string(i) + "\n";
@@ -58,14 +58,14 @@ TEST_F(EchoTest, AllInOrder) {
   EXPECT_EQ(Read(), all);
 }
 
-TEST_F(EchoTest, WhoCallsDoesNotWaitAndHearsWhatIsLeftOut) {
-  Echo echo(writes());
+TEST_F(NonblockingOutputTest, WhoCallsDoesNotWaitAndHearsWhatIsLeftOut) {
+  NonblockingOutput echo(writes());
   const std::string megabyte(1'000'000, 'x');
   for (int i = 0; i < 20; ++i) echo.Append(megabyte);
   EXPECT_FALSE(echo.Flush());
   const std::string text = Read();
   const auto kept = static_cast<std::size_t>(std::count(text.begin(), text.end(), 'x'));
-  EXPECT_LE(kept, 2 * Echo::kMostWaiting);
+  EXPECT_LE(kept, 2 * NonblockingOutput::kMaxWaiting);
   EXPECT_EQ(BytesLeftOut(text), 20 * megabyte.size() - kept) << text.substr(text.size() - 200);
   EXPECT_TRUE(echo.Flush());
   echo.Append("on");
@@ -73,10 +73,10 @@ TEST_F(EchoTest, WhoCallsDoesNotWaitAndHearsWhatIsLeftOut) {
   EXPECT_EQ(Read(), "on");
 }
 
-TEST_F(EchoTest, WhereNobodyReadsItEndsAllTheSame) {
-  Echo echo(writes());
-  echo.Append(std::string(Echo::kMostWaiting, 'x'));
+TEST_F(NonblockingOutputTest, WhereNobodyReadsItEndsAllTheSame) {
+  NonblockingOutput echo(writes());
+  echo.Append(std::string(NonblockingOutput::kMaxWaiting, 'x'));
 }
 
-}  // namespace echo_test
+}  // namespace nonblocking_output_test
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// For tests: a team whose processes are threads of this one.
+// For tests: processes that are threads of this one.
 #pragma once
 
 #include <barrier>
@@ -8,21 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "distributed/team.h"
+#include "distributed/communicator.h"
 
 namespace headroom {
 
-/// Runs `member` once for each process of a team of `processes`, all at once.
-inline void RunTeam(int processes, const std::function<void(Team&)>& member) {
+/// Runs `member` once for each of `processes`, all at once.
+inline void RunProcesses(int processes, const std::function<void(Communicator&)>& member) {
   struct Shared {
     explicit Shared(int of) : all(of), gathered(static_cast<std::size_t>(of)) {}
     std::barrier<> all;
     std::string word;
     std::vector<std::string> gathered;
   };
-  class ThreadTeam : public Team {
+  class ThreadCommunicator : public Communicator {
    public:
-    ThreadTeam(int process, Shared& shared) : process_(process), shared_(shared) {}
+    ThreadCommunicator(int process, Shared& shared) : process_(process), shared_(shared) {}
     int process() const override { return process_; }
     int processes() const override { return static_cast<int>(shared_.gathered.size()); }
     std::string Broadcast(std::string text) override {
@@ -50,8 +50,8 @@ inline void RunTeam(int processes, const std::function<void(Team&)>& member) {
   threads.reserve(static_cast<std::size_t>(processes));
   for (int process = 0; process < processes; ++process) {
     threads.emplace_back([&, process] {
-      ThreadTeam team(process, shared);
-      member(team);
+      ThreadCommunicator communicator(process, shared);
+      member(communicator);
     });
   }
   for (std::thread& thread : threads) thread.join();

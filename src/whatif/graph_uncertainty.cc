@@ -1,4 +1,4 @@
-#include "whatif/doubts.h"
+#include "whatif/graph_uncertainty.h"
 
 #include <cmath>
 #include <functional>

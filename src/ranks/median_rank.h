@@ -11,6 +11,6 @@ namespace headroom {
 /// middle, the one that computes less), among the most that are on one clock and hold nobody up.
 /// Ranks of which no computing is known, and stragglers, count where there is no other.
 /// REQUIRES: there is a rank.
-std::size_t UsualRank(const JobRanks& job);
+std::size_t MedianRank(const JobRanks& job);
 
 }  // namespace headroom

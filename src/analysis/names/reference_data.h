@@ -16,15 +16,15 @@ class HostRules;
 class KernelClassifier;
 
 /// The rules and specifications that the analyses use. Immutable; shared by all traces of a run.
-class Knowledge {
+class ReferenceData {
  public:
   /// Loads the data files built into the program, and the user's own device files, which replace
   /// built-in ones of the same short name. Without the latter, a failure is a defect of the build.
-  static Result<std::unique_ptr<Knowledge>> LoadBuiltIn(
+  static Result<std::unique_ptr<ReferenceData>> LoadBuiltIn(
       std::span<const NamedText> more_devices = {});
 
-  Knowledge(Knowledge&&) noexcept;
-  ~Knowledge();
+  ReferenceData(ReferenceData&&) noexcept;
+  ~ReferenceData();
 
   const DeviceCatalog& devices() const;
   const KernelClassifier& kernels() const;
@@ -33,7 +33,7 @@ class Knowledge {
 
  private:
   struct Impl;
-  explicit Knowledge(std::unique_ptr<Impl> impl);
+  explicit ReferenceData(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

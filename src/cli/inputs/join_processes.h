@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "base/status.h"
-#include "distributed/team.h"
+#include "distributed/communicator.h"
 
 namespace headroom::cli {
 
-/// JoinTeam() with the module of this program. From here on, processes that do not lead print
+/// JoinProcesses() with the module of this program. From here on, processes that do not lead print
 /// nothing. What keeps one of them from joining is said by that process, with its host.
-Result<std::unique_ptr<Team>> JoinOthers();
+Result<std::unique_ptr<Communicator>> JoinOthers();
 
 /// Whether a launcher started this process as another than the first of several.
 bool IsFollower();
