@@ -28,7 +28,7 @@ ReplayResult ReplayEdited(const Job& job, const EditedPlan& edited, std::size_t 
   // With one factor, so that their mean is the step.
   const double factor = job.step_scale().FactorOf(plan, replayed.step_ns);
   for (const double wall : replayed.step_walls_ns)
-    result.step_walls_ms.push_back((factor * wall + job.step_scale().before_ns()) / 1e6);
+    result.step_walls_ms.push_back((factor * wall + job.step_scale().BeforeNs(plan)) / 1e6);
 
   result.starts.assign(tasks, ReplayResult::kNotThere);
   result.ends.assign(tasks, ReplayResult::kNotThere);

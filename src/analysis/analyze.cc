@@ -22,6 +22,7 @@
 #include "analysis/loop/timings.h"
 #include "analysis/names/attribution.h"
 #include "analysis/names/reference_data.h"
+#include "analysis/steps/step_time.h"
 #include "analysis/steps/steps.h"
 #include "analysis/tables/costed_work.h"
 #include "analysis/tables/efficiency.h"
@@ -262,6 +263,8 @@ void FillReport(const TraceStore& store, const ReferenceData& reference, NameFac
   if (median && !rows.empty())
     breakdowns = BreakDown(store, names, attribution, host, judged.process, spans);
   report.steps.optimizer_every = OptimizerEvery(breakdowns);
+  if (report.steps.optimizer_every && report.steps.step_time)
+    report.steps.step_time = StepTimeOf(report.steps)->mean;
   report.run =
       MeasureRun(store, names, attribution, steps, host, unmarked, report.steps.optimizer_every);
 

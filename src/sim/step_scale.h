@@ -18,7 +18,7 @@ class StepScale {
   /// @param unchanged             the plan of the unchanged step
   /// @param told_ns, replayed_ns  that step as given and as replayed, greater than 0
   static StepScale OfMany(const Plan& unchanged, double told_ns, double replayed_ns);
-  /// For a single step: what comes before its first call stays, whatever changes.
+  /// For a single step: what comes before its first call changes as the host's work there.
   static StepScale OfOne(const Plan& unchanged, double told_ns, double replayed_ns);
 
   /// Returns the step time, but at least the GPU's work in the step, unless the replay itself is
@@ -30,19 +30,20 @@ class StepScale {
   double Ns(const Plan& plan, double replayed_ns) const;
   double Ms(const Plan& plan, double replayed_ns) const { return Ns(plan, replayed_ns) / 1e6; }
 
-  /// By which parts of a replayed step of `plan` are multiplied, so that they and before_ns() sum
-  /// to Ns().
+  /// By which parts of a replayed step of `plan` are multiplied, so that they and BeforeNs(plan)
+  /// sum to Ns().
   double FactorOf(const Plan& plan, double replayed_ns) const;
   /// That of the unchanged step.
   double factor() const { return told_ns_ / replayed_ns_; }
-  /// Time before the first call, in ns; part of each step. 0: replays hold all.
-  double before_ns() const { return before_ns_; }
+  /// Returns the time before the first call of `plan`, in ns. 0: replays hold all.
+  double BeforeNs(const Plan& plan) const;
 
  private:
   StepScale(const Plan& unchanged, double told_ns, double replayed_ns, double before_ns);
 
   double told_ns_ = 1, replayed_ns_ = 1;  ///< The factor is their ratio.
-  double before_ns_ = 0;
+  double before_ns_ = 0;                  ///< Of the unchanged step.
+  double work_before_ns_ = 0;             ///< The host's work before its first call.
   bool keeps_gpu_work_ = false;
 };
 

@@ -45,7 +45,24 @@ TEST(StepScaleTest, WhatAStepHasBeforeItsFirstCallStays) {
   EXPECT_DOUBLE_EQ(longer.Ns(StepWith(1), 50), 80);
   const StepScale shorter = StepScale::OfOne(StepWith(1), 90, 100);
   EXPECT_DOUBLE_EQ(shorter.Ns(StepWith(1), 100), 90);
-  EXPECT_DOUBLE_EQ(shorter.before_ns(), 0);
+  EXPECT_DOUBLE_EQ(shorter.BeforeNs(StepWith(1)), 0);
+}
+
+TEST(StepScaleTest, WhatAStepHasBeforeItsFirstCallChangesAsTheHostsWorkThere) {
+  // A call, whose edge comes from the cycle before, and its kernel.
+  auto shape = std::make_shared<PlanShape>();
+  shape->edge_begin = {0, 1, 2};
+  shape->from = {1 - 4, 0};
+  shape->gpu = {0, 1};
+  shape->step = {0, 0};
+  shape->periodic = false;
+  const auto with_work = [&](std::int64_t ns) {
+    return Plan{.shape = shape, .duration = {5, 95}, .lag = {ns, 0}};
+  };
+  const StepScale scale = StepScale::OfOne(with_work(40), 130, 100);
+  EXPECT_DOUBLE_EQ(scale.Ns(with_work(40), 100), 130);
+  EXPECT_DOUBLE_EQ(scale.Ns(with_work(20), 100), 115);
+  EXPECT_DOUBLE_EQ(scale.Ns(with_work(0), 100), 100) << "the loader is gone";
 }
 
 /// Two streams of two kernels each; the second cycle's first kernel follows the first one's last.

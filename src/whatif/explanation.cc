@@ -68,7 +68,7 @@ class Explainer {
     out.step_ms = scale.Ms(edited_.plan, replayed.step_ns);
     factor_ = scale.FactorOf(edited_.plan, replayed.step_ns);
     for (const CriticalLink& link : FindCriticalPath(edited_.plan, replayer)) AddLink(link);
-    if (const double before = scale.before_ns(); before > 0) {
+    if (const double before = scale.BeforeNs(edited_.plan); before > 0) {
       phases_.Add(Name(Phase::kOther), before);
       operators_.Add(kBeforeFirstCall, before);
     }

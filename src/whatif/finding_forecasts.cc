@@ -181,7 +181,7 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   const std::optional<EditedPlan> edited = edit.TryFinish();
   if (!edited) return false;  // Without these tasks, the recorded order contradicts itself.
   MsInterval saves = forecaster.SavesOf(*edited, error);
-  if (attempt.edit == nullptr) finding.scenario = attempt.scenario;
+  const double unbounded = saves.mid;
   // A window's step may be longer than the mean step, of which the finding is. A change may make
   // the step longer; time that the GPU is idle can only be won.
   const bool of_idle = finding.idle || !attempt.bound.empty();
@@ -192,8 +192,13 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   // Between nothing and that.
   if (!attempt.bound.empty()) saves.low = 0;
   finding.saves_ms = saves;
+  // `whatif` gives the scenario's own figure. A finding that holds less shows no such command.
+  constexpr double kNearly = 0.95;
+  const bool holds_less = saves.mid < kNearly * unbounded;
+  if (attempt.edit == nullptr && !holds_less) finding.scenario = attempt.scenario;
   finding.saves_note = attempt.bound.empty() ? fmt::format("forecast of {}", attempt.scenario)
                                              : fmt::format("at most: {}", attempt.bound);
+  if (holds_less) finding.saves_note += "; no more than the time that the finding names";
   constexpr double kRounding = 1.01;
   const double holds = finding.share_pct.value_or(100) / 100 * step_ms;
   if (RemovesTasks(finding.remedy) && saves.mid > holds * kRounding)
@@ -211,6 +216,21 @@ void TellExcess(const TraceReport& report, Finding& finding) {
   finding.saves_ms = MsInterval{0, excess, excess};
   finding.saves_note =
       "at most: were these steps like the median one; spread over all steps, not replayed";
+}
+
+/// A verdict whose cause is not worth removing is not sure.
+void DoubtVerdict(TraceReport& report) {
+  if (report.findings.empty() || report.bottleneck.confidence.empty()) return;
+  const Finding& first = report.findings.front();
+  if (!ActsOn(report.bottleneck.verdict, first) || !first.saves_ms || !first.share_pct ||
+      !first.saves_note.starts_with("at most"))
+    return;
+  constexpr double kNothing = 0.1;
+  if (first.saves_ms->high >= kNothing * *first.share_pct / 100 * report.breakdown->wall.ms())
+    return;
+  report.bottleneck.confidence = "low";
+  report.bottleneck.evidence.emplace_back(
+      "a replay without it takes as long: something else holds the step for that time, too");
 }
 
 Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report) {
@@ -235,6 +255,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
   };
   std::ranges::stable_sort(report.findings, {}, rank);
   PutVerdictFirst(report.bottleneck.verdict, report.findings);
+  DoubtVerdict(report);
   return Status::Ok();
 }
 

@@ -74,6 +74,22 @@ TEST(FindingForecastsTest, SavesWhatTheReplaySaysNotWhatTheCauseHolds) {
   ASSERT_TRUE(late->idle);
   EXPECT_DOUBLE_EQ(late->saves_ms->mid, late->idle->ms());
   EXPECT_LT(late->saves_ms->mid, 0.5);
+  EXPECT_EQ(late->scenario, "") << "whatif cuda-graph would tell another figure";
+}
+
+TEST(FindingForecastsTest, AVerdictWhoseCauseIsNotWorthRemovingIsNotSure) {
+  // The host takes the whole step, whether ranks exchange data meanwhile or not.
+  const TraceReport report = Forecasted(SixSteps([](StoreBuilder& b, std::int64_t at) {
+    b.Launch("aten::mm", kMain, at + 10, kGemm, kStream, at + 20, 200);
+    b.Launch("nccl:all_reduce", kMain, at + 230, kAllReduce, kStream, at + 240, 600);
+    b.Op("aten::sort", kMain, at + 300, 690);
+  }));
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kCommunication);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].id, "exposed-communication");
+  EXPECT_NEAR(report.findings[0].saves_ms->high, 0, 0.03);
+  EXPECT_EQ(report.bottleneck.confidence, "low");
+  EXPECT_NE(report.bottleneck.evidence.back().find("replay"), std::string::npos);
 }
 
 TEST(FindingForecastsTest, CorrectedMedianIsTheRecordedOneWhereRecordingCostsNothing) {

@@ -281,7 +281,7 @@ class Predictor {
   /// Stretches the replayed times to the step time that forecasts give (sim/step_scale.h).
   void StretchToStepTime() {
     const double factor = job_.step_scale().FactorOf(plan_, replayed_step_ns_);
-    const double before = job_.step_scale().before_ns();
+    const double before = job_.step_scale().BeforeNs(plan_);
     const auto stretch = [&](auto& span, double start_shift) {
       const auto at = [&](std::int64_t ns) { return factor * static_cast<double>(ns); };
       const std::int64_t end = std::llround(before + at(span.start_ns + span.duration_ns));

@@ -409,12 +409,27 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names, bool regular
   return found;
 }
 
+/// Returns by row of host_events whether the event lies inside the range of a layer.
+std::vector<bool> FindInsideLayers(const TraceStore& store, NameFacts& names) {
+  const auto& events = store.host_events;
+  std::vector<bool> inside(events.rows());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId parent = events.parent[row];  // Comes before its children.
+    if (!parent.valid()) continue;
+    const HostRoles roles = names.Roles(events.name[parent.index()]);
+    inside[row] = inside[parent.index()] || roles.Has(HostRole::kLayerRange) ||
+                  roles.Has(HostRole::kModuleFrame);
+  }
+  return inside;
+}
+
 /// An annotation that returns evenly. Of several, those that cover most time, and of these the one
 /// that returns most often: an epoch covers what its batches cover, what is logged now and then
-/// covers nothing.
+/// covers nothing. What lies inside a layer is part of a pass.
 FoundSteps FromRepeatedAnnotation(const TraceStore& store, NameFacts& names) {
+  const std::vector<bool> in_layer = FindInsideLayers(store, names);
   const Marks marks = CollectMarks(store, MarkAt::kStart, [&](std::size_t row) {
-    return store.host_events.kind[row] == HostEventKind::kAnnotation &&
+    return store.host_events.kind[row] == HostEventKind::kAnnotation && !in_layer[row] &&
            !IsOccasional(names.Roles(store.host_events.name[row]));
   });
   constexpr double kAsMuch = 0.9;

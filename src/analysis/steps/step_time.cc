@@ -50,11 +50,18 @@ std::optional<StepTime> StepTimeOf(const Steps& steps) {
   const std::vector<bool> usual = UsualSteps(steps);
   const auto count = std::ranges::count(usual, true);
   if (count == 0) return std::nullopt;
-  const bool without_first = usual.front() && count > 1;
-  StepTime time{.mean = {}, .steps = count - (without_first ? 1 : 0)};
+  StepTime time{.mean = {}, .steps = count - (usual.front() && count > 1 ? 1 : 0)};
+  // A cycle of micro-batches has one update, wherever it begins.
+  const std::int64_t cycle = steps.optimizer_every.value_or(1);
+  if (time.steps >= cycle) {
+    time.steps -= time.steps % cycle;
+  } else if (count >= cycle) {
+    time.steps = cycle;
+  }
   DurationNs sum;
-  for (std::size_t row = without_first ? 1 : 0; row < usual.size(); ++row) {
-    if (usual[row]) sum += steps.list[row].wall;
+  std::int64_t skip = count - time.steps;
+  for (std::size_t row = 0; row < usual.size(); ++row) {
+    if (usual[row] && skip-- <= 0) sum += steps.list[row].wall;
   }
   time.mean = DurationNs((sum.ns() + time.steps / 2) / time.steps);
   return time;

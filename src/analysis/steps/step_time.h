@@ -30,7 +30,8 @@ struct StepTime {
 };
 
 /// The mean of the usual steps. If there are several, the first does not count: recording began in
-/// the middle of what came before it. None: no step is whole. A mean, not a median, because loaders
+/// the middle of what came before it. If only every Nth step updates the parameters, the mean is of
+/// the last whole cycles of N steps. None: no step is whole. A mean, not a median, because loaders
 /// deliver in bursts: most steps may wait for nothing while the job waits for half of its time.
 std::optional<StepTime> StepTimeOf(const Steps& steps);
 

@@ -26,6 +26,18 @@ TEST(StepTimeTest, IsWithoutTheFirstWhereThereAreOthers) {
   EXPECT_EQ(StepTimeOf(Of({120}))->mean.ns(), 120'000);
 }
 
+TEST(StepTimeTest, IsOfWholeCyclesOfMicroBatches) {
+  const auto every = [](std::int64_t steps, const std::vector<int>& walls_us) {
+    Steps of = Of(walls_us);
+    of.optimizer_every = steps;
+    return *StepTimeOf(of);
+  };
+  EXPECT_EQ(every(2, {10, 20, 10, 20, 10, 20}).mean.ns(), 15'000);
+  EXPECT_EQ(every(2, {10, 20, 10, 20, 10, 20}).steps, 4);
+  EXPECT_EQ(every(2, {10, 20}).mean.ns(), 15'000) << "one cycle, with the first";
+  EXPECT_EQ(every(4, {10, 20, 10}).steps, 2) << "no whole cycle";
+}
+
 TEST(StepTimeTest, LeavesOutOneStepAmongFiveThatIsFarSlower) {
   EXPECT_EQ(StepTimeOf(Of({10, 11, 9, 10, 4'000}))->mean.ns(), 10'000);
   EXPECT_EQ(StepTimeOf(Of({10, 10, 10, 40}))->mean.ns(), 20'000) << "of four, nobody can tell";

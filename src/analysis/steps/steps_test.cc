@@ -455,6 +455,18 @@ TEST(InferredSteps, ElseFollowTheAnnotationThatReturnsEvenly) {
   EXPECT_EQ(found.steps.confidence, "medium") << "four marks are few";
 }
 
+TEST(InferredSteps, AreNotWhatLayersRun) {
+  // Of one forward pass: each layer runs the same compiled graph.
+  const auto pass = [](const char* frame) {
+    StoreBuilder b;
+    b.Frame(frame, kMain, 0, 2500);
+    for (int i = 0; i < 24; ++i) b.Annotation("## Call CompiledFxGraph f4 ##", kMain, i * 100, 90);
+    return StepsOf(b).steps.list.size();
+  };
+  EXPECT_EQ(pass("nn.Module: GptForCausalLM_0"), 0);
+  EXPECT_GT(pass("train.py(12): main"), 20);
+}
+
 TEST(InferredSteps, AreNotWhatIsLoggedNowAndThenNorEpochs) {
   StoreBuilder b;
   for (int i = 0; i < 50; ++i) b.Annotation("learn", kMain, i * 100, 90);

@@ -28,8 +28,9 @@ namespace {
 // 2. A cause other than GPU work is the verdict when it holds at least kClearPct and at least
 //    kLeadFactor times the next such cause.
 // 3. GPU work is the verdict when all waiting together, less what recording cost the host, stays
-//    below kClearPct. It is bound by memory when more GPU time is (by the roofline; where shapes
-//    are missing, by class) bound by memory than by arithmetic.
+//    below kClearPct; also, at low confidence, when the GPU works twice as long as it waits and no
+//    cause of waiting holds kClearPct. It is bound by memory when more GPU time is (by the
+//    roofline; where shapes are missing, by class) bound by memory than by arithmetic.
 // 4. Everything else is balanced.
 //
 // The profiler slows the host. A step is called host-bound only if the host would still hold
@@ -38,6 +39,7 @@ namespace {
 constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // From here on the confidence in a wait is high.
 constexpr double kLeadFactor = 1.3;
+constexpr std::int64_t kGpuLead = 2;
 constexpr double kMajorityPct = 50;  // Share of the GPU time that speaks for all of it.
 
 /// When copies to the host run and nothing else does.
@@ -314,7 +316,7 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
     verdict.balance = "no cause is clearly larger than the next";
   } else if (SharePct(all[0].time, breakdown.wall) >= kClearPct) {
     // No wait: idle in the queue, or copies to the host.
-    verdict.balance = std::string(all[0].meaning);
+    verdict.balance = fmt::format("mostly {}", all[0].meaning);
   } else {
     verdict.balance = "many causes hold a little of it each";
   }
@@ -363,13 +365,22 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
   }
   const DurationNs waiting = wall - causes.gpu;
   const DurationNs by_profiler = std::min(causes.host, step.profiler_cost);
-  if (SharePct(waiting - by_profiler, wall - by_profiler) >= kClearPct)
-    return JudgeBalanced(breakdown, causes, waits);
+  const bool waits_little = SharePct(waiting - by_profiler, wall - by_profiler) < kClearPct;
+  const DurationNs longest =
+      std::max({first.time, causes.queue, causes.device_to_host, causes.unknown});
+  const bool gpu_leads =
+      SharePct(longest, wall) < kClearPct && causes.gpu.ns() >= kGpuLead * waiting.ns();
+  if (!waits_little && !gpu_leads) return JudgeBalanced(breakdown, causes, waits);
   Bottleneck verdict = JudgeGpu(evidence, step);
   if (verdict.verdict != Verdict::kUnknown && SharePct(waiting, wall) >= kClearPct) {
     verdict.confidence = "low";
-    verdict.evidence.push_back(fmt::format(
-        "{} of the waiting is about what recording cost the host", FormatMs(by_profiler)));
+    verdict.evidence.push_back(
+        waits_little ? fmt::format("{} of the waiting is about what recording cost the host",
+                                   FormatMs(by_profiler))
+                     : Holds(waiting, breakdown,
+                             fmt::format("the GPU computes nothing, for several reasons; the "
+                                         "largest holds {}",
+                                         FormatPercent(SharePct(longest, wall)))));
   }
   return verdict;
 }

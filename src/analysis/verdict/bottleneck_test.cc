@@ -98,6 +98,12 @@ const VerdictCase kVerdictCases[] = {
        Busy(b, at, kGemm, 20, 540);
        Busy(b, at, kAdd, 540, 990);
      }},
+    {"several causes hold little", Verdict::kGpuCompute, 79, "low",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 10, 790);
+       DataWait(b, at, 790, 100);
+       Callback(b, at, 890, 98);
+     }},
     {"two causes hold alike", Verdict::kBalanced, -1, "medium",
      [](StoreBuilder& b, std::int64_t at) {
        Busy(b, at, kGemm, 10, 590);
@@ -443,9 +449,11 @@ TEST(Bottleneck, OfABalancedStepSaysWhichRuleFired) {
             }).find("copies to the host"),
             std::string::npos);
   EXPECT_NE(balance([](StoreBuilder& b, std::int64_t at) {
-              Busy(b, at, kGemm, 10, 790);
-              DataWait(b, at, 790, 100);
-              Callback(b, at, 890, 98);
+              Busy(b, at, kGemm, 10, 590);
+              DataWait(b, at, 590, 130);
+              Callback(b, at, 720, 130);
+              b.Call("cudaMemcpyAsync", kMain, at + 20, 5, at + 1);
+              b.Copy(CopyKind::kDeviceToHost, kStream, at + 850, 120, at + 1);
             }).find("many causes"),
             std::string::npos);
 }

@@ -19,12 +19,12 @@ std::string_view VerdictSentence(Verdict verdict) {
     case Verdict::kHost:
       return "The host holds the step back: the GPU waits because work is launched too late.";
     case Verdict::kGpuCompute:
-      return "The GPU holds the step back: it works nearly all the time, more of it bound by "
+      return "The GPU holds the step back: it works most of the time, more of it bound by "
              "arithmetic than by memory.";
     case Verdict::kCpuCompute:
       return "The job computes on the CPU, and that holds the step back.";
     case Verdict::kGpuMemory:
-      return "The GPU holds the step back: it works nearly all the time, more of it bound by "
+      return "The GPU holds the step back: it works most of the time, more of it bound by "
              "memory than by arithmetic.";
     case Verdict::kInput:
       return "The input holds the step back: the GPU waits for data.";
@@ -176,6 +176,15 @@ std::string CorrectedText(const StepSummary& steps) {
                      FormatPercent(*steps.profiler_overhead_pct));
 }
 
+namespace {
+
+std::string WithoutFirst(std::size_t left_out) {
+  if (left_out == 0) return "";
+  return left_out == 1 ? ", without the first" : fmt::format(", without the first {}", left_out);
+}
+
+}  // namespace
+
 std::string CountedText(const StepSummary& steps) {
   const bool one = steps.counted == 1;
   const std::string what = steps.others > 0 && steps.kind != StepKind::kUnknown
@@ -183,7 +192,7 @@ std::string CountedText(const StepSummary& steps) {
                                : std::string("step");
   return fmt::format("{}{}{}", one ? "" : "mean of ",
                      Plural(static_cast<std::int64_t>(steps.counted), what),
-                     steps.counted < steps.usual ? ", without the first" : "");
+                     WithoutFirst(steps.usual - steps.counted));
 }
 
 std::string WindowText(const EngineSummary& engine) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -14,6 +16,13 @@
 
 namespace headroom {
 namespace {
+
+/// "108.2", "12,345".
+std::string Rate(double per_second) {
+  constexpr double kWhole = 1000;
+  return per_second < kWhole ? fmt::format("{:.4g}", per_second)
+                             : FormatCount(std::llround(per_second));
+}
 
 std::string WithShare(DurationNs time, DurationNs of) {
   return fmt::format("{} ({})", FormatMs(time), FormatPercent(SharePct(time, of)));
@@ -59,7 +68,7 @@ void Answers(TextContext& c) {
   if (const std::optional<Throughput>& speed = file.throughput) {
     c.page.Paragraph(
         "  throughput  ",
-        fmt::format("{:.4g} samples/s as recorded, {} a step{}", speed->samples_per_s,
+        fmt::format("{} samples/s as recorded, {} a step{}", Rate(speed->samples_per_s),
                     Plural(speed->batch_size, "sample"), c.job.single() ? "" : " on this rank"),
         Style::kDim);
   }

@@ -35,7 +35,7 @@ std::string RenderGraph(const Job& job, const std::string& path) {
       JsonString(path), graph.tasks.size(), graph.edges.size(), graph.steps, graph.periodic,
       graph.recorded_step.ns(), OrNull(graph.queue_depth, graph.queue_depth > 0),
       graph.queue_depth_measured, graph.launch_latency.ns(), job.step_scale().factor(),
-      job.step_scale().before_ns());
+      job.step_scale().BeforeNs(job.corrected()));
   // Names repeat: each is escaped once for its neighbours.
   std::string_view name;
   std::string escaped = "\"\"";
