@@ -427,15 +427,19 @@ std::vector<bool> FindInsideLayers(const TraceStore& store, NameFacts& names) {
 /// that returns most often: an epoch covers what its batches cover, what is logged now and then
 /// covers nothing. What lies inside a layer is part of a pass.
 FoundSteps FromRepeatedAnnotation(const TraceStore& store, NameFacts& names) {
-  const std::vector<bool> in_layer = FindInsideLayers(store, names);
-  const Marks marks = CollectMarks(store, MarkAt::kStart, [&](std::size_t row) {
-    return store.host_events.kind[row] == HostEventKind::kAnnotation && !in_layer[row] &&
+  const auto may_mark = [&](std::size_t row) {
+    return store.host_events.kind[row] == HostEventKind::kAnnotation &&
            !IsOccasional(names.Roles(store.host_events.name[row]));
-  });
+  };
+  Marks marks = CollectMarks(store, MarkAt::kStart, may_mark);
   constexpr double kAsMuch = 0.9;
   const auto periodic = [](const Marks::value_type& candidate) {
     return IsPeriodic(candidate.second, kUneven / 3);
   };
+  if (std::none_of(marks.begin(), marks.end(), periodic)) return {};
+  const std::vector<bool> in_layer = FindInsideLayers(store, names);
+  marks = CollectMarks(store, MarkAt::kStart,
+                       [&](std::size_t row) { return may_mark(row) && !in_layer[row]; });
   DurationNs most;
   for (const Marks::value_type& candidate : marks) {
     if (periodic(candidate)) most = std::max(most, candidate.second.covered);
