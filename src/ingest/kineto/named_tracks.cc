@@ -110,13 +110,15 @@ class NamedTracks {
   }
 
   Exporter FindExporter() const {
+    // All rows, because their order is that in which the file was read.
+    bool has_functions = false, has_streams = false;
     bool has_calls = false, has_gpu = false, has_operators = false;
     for (std::size_t row = 0; row < store_.processes.rows(); ++row) {
       const std::string_view pid = store_.Text(store_.processes.pid.Pending(row));
-      if (pid == "CUDA functions") return Exporter::kAutograd;
+      has_functions = has_functions || pid == "CUDA functions";
       const std::string_view name = store_.Text(store_.processes.name.Pending(row));
       if (name.ends_with(kCompute)) {
-        if (name.find("/stream") != std::string_view::npos) return Exporter::kTensorFlow;
+        has_streams = has_streams || name.find("/stream") != std::string_view::npos;
         has_operators = has_operators || name.starts_with("/job:");
       }
       const std::string_view plain = WithoutNumber(name);
@@ -124,6 +126,8 @@ class NamedTracks {
       has_gpu =
           has_gpu || plain == "COPY" || (plain.starts_with("GPU") && NumberAfter(plain, "gpu"));
     }
+    if (has_functions) return Exporter::kAutograd;
+    if (has_streams) return Exporter::kTensorFlow;
     if (has_calls && has_gpu) return Exporter::kRocprof;
     return has_operators ? Exporter::kTensorFlow : Exporter::kNone;
   }
