@@ -114,7 +114,7 @@ std::vector<RankChange> CompareRanks(const JobProfile& a, const JobProfile& b) {
 /// The compute part by operator; what is not listed is one row.
 std::vector<AccountRow> ComputeByOperator(const JobProfile& a, const JobProfile& b) {
   constexpr std::size_t kMax = 6;
-  constexpr double kMin = 0.002;  // Of the step.
+  constexpr double kMin = 0.002;  // As a share of the step.
   struct InBoth {
     AccountRow row = {};
     bool in_a = false, in_b = false;

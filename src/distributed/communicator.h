@@ -34,7 +34,8 @@ class OneProcess final : public Communicator {
   std::vector<std::string> Gather(std::string text) override { return {std::move(text)}; }
 };
 
-/// The processes that a launcher started beside this one; this one alone where there is none.
+/// Joins the processes that a launcher started beside this one. If there are none, returns this
+/// process alone.
 /// `module`: path of libheadroom_mpi.so. Fails (kUsage) where several were started and do not find
 /// each other, without a message where the first process has it. To be called once.
 Result<std::unique_ptr<Communicator>> JoinProcesses(const std::string& module);

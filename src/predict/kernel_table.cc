@@ -315,7 +315,8 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
   const std::map<std::string, double> shown = ShownHostNs(operators, model, rates, constants);
   // What is left of a call that is hardly longer than its host's says little.
   constexpr double kMinTimes = 0.01;
-  constexpr double kMaxHost = 0.8;  // Of a call, and what the model leaves where that is more.
+  constexpr double kMaxHost =
+      0.8;  // As a share of a call, or what the model leaves if that is more.
   std::vector<std::optional<TimedKernel>> kernels(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
     if (!model[i]) continue;

@@ -62,8 +62,8 @@ class Attribution {
   /// Whether the thread belongs to the autograd engine: it runs backward operators and no training
   /// loop.
   bool IsAutogradThread(ThreadId thread) const { return autograd_threads_[thread.index()]; }
-  /// Whether the thread fetches batches ahead for the loop (analysis/names/feeders.h). Its events
-  /// have no phase.
+  /// Returns whether the thread fetches batches ahead for the loop (analysis/names/feeders.h). Its
+  /// events have no phase.
   bool IsFeeder(ThreadId thread) const { return feeders_[thread.index()]; }
 
  private:

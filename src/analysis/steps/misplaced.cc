@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kFew = 100;
 
 bool IsFew(std::size_t misplaced, std::size_t all) {
-  constexpr std::size_t kMinToTell = 3;  // Of two, nobody knows which is wrong.
+  constexpr std::size_t kMinToTell = 3;  // With two, it is unclear which is wrong.
   return all >= kMinToTell && (misplaced == 1 || misplaced * kFew <= all);
 }
 

@@ -456,7 +456,7 @@ TEST(InferredSteps, ElseFollowTheAnnotationThatReturnsEvenly) {
 }
 
 TEST(InferredSteps, AreNotWhatLayersRun) {
-  // Of one forward pass: each layer runs the same compiled graph.
+  // In one forward pass, each layer runs the same compiled graph.
   const auto pass = [](const char* frame) {
     StoreBuilder b;
     b.Frame(frame, kMain, 0, 2500);

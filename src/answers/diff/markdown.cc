@@ -15,7 +15,7 @@ constexpr std::size_t kNameWidth = 100;
 
 void AddRows(std::string_view title, std::string_view kind, const std::vector<RowChange>& all,
              std::size_t top, double step_ms, std::string& out) {
-  constexpr double kMin = 0.0005;  // Of the step.
+  constexpr double kMin = 0.0005;  // As a share of the step.
   std::string rows;
   std::size_t count = 0;
   for (const RowChange& row : all) {

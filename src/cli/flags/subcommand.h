@@ -20,7 +20,7 @@ class Subcommand {
   virtual bool TakeRest(const std::vector<std::string>&) { return false; }
   /// REQUIRES: the arguments are parsed. Prints the result; a failure is returned, not printed.
   virtual Status Run() = 0;
-  /// Whether several processes that a launcher started do this together
+  /// Returns whether several processes that a launcher started do this together
   /// (cli/inputs/join_processes.h): then the first alone speaks.
   virtual bool shares_work() const { return false; }
   /// What the program exits with once Run() is fine, or, unless 0, has failed.

@@ -52,7 +52,7 @@ constexpr CategoryText kCategories[] = {
     {"region", CategoryRule::kAnnotation},
     {"step", CategoryRule::kStep},
     {"gpu_region", CategoryRule::kGpuAnnotation},
-    // Of operations of XLA (ingest/names/xla_names.h).
+    // Operations of XLA (ingest/names/xla_names.h).
     {"hlo_op", CategoryRule::kOperator},
     // rocprofv3's.
     {"hip_api", CategoryRule::kRuntimeCall},

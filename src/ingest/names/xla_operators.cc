@@ -171,7 +171,7 @@ void LaunchedOperators::Settle(TraceStore& store) {
     }
     const TimeNs start = rows.start.Pending(call.row);
     const TimeNs end = start + rows.duration.Pending(call.row);
-    constexpr std::size_t kMaxKernels = 64;  // Of one operation.
+    constexpr std::size_t kMaxKernels = 64;  // Per operation.
     const bool again = drawn.kernels.size() == kMaxKernels ||
                        std::find(drawn.kernels.begin(), drawn.kernels.end(), call.noted->kernel) !=
                            drawn.kernels.end();
