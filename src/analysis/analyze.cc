@@ -93,18 +93,6 @@ std::vector<CauseRow> DescribeCauses(const CauseTimes& causes, DurationNs wall) 
   return rows;
 }
 
-/// Returns the steps that count, in order, without those that overlap an earlier one.
-std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
-  std::vector<std::size_t> rows;
-  TimeNs covered(INT64_MIN);
-  for (std::size_t i = 0; i < steps.spans.size(); ++i) {
-    if (!steps.steps.list[i].Counts() || steps.spans[i].start < covered) continue;
-    covered = steps.spans[i].end;
-    rows.push_back(i);
-  }
-  return rows;
-}
-
 /// Returns N if the optimizer runs in every Nth step and N is at least 2.
 std::optional<std::int64_t> OptimizerEvery(std::span<const StepBreakdown> breakdowns) {
   constexpr std::size_t kMin = 2;
@@ -245,7 +233,7 @@ void FillReport(const TraceStore& store, const ReferenceData& reference, NameFac
     extent->start = std::min(extent->start, spans.front().start);
     extent->end = std::max(extent->end, spans.back().end);
   }
-  HostActivity host;
+  HostActivity& host = trace.host;
   if (extent) host = FindHostActivity(store, names, attribution, judged.process, *extent);
   const UnmarkedLoading unmarked = FindUnmarkedLoading(store, names, attribution, steps);
   if (!unmarked.empty()) AddUnmarkedLoading(unmarked.time, host);

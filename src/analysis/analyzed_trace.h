@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/analyze.h"
+#include "analysis/loop/breakdown.h"
 #include "analysis/names/attribution.h"
 #include "analysis/names/name_facts.h"
 #include "analysis/names/reference_data.h"
@@ -23,6 +24,7 @@ struct AnalyzedTrace {
   std::unique_ptr<Attribution>
       attribution;                 ///< Of the same size as the host's events: let go early.
   std::vector<CostedCall> costed;  ///< Points into `costs`.
+  HostActivity host;               ///< During the steps.
 };
 
 /// Analyze(), with what it found on the way. `names`: of the same store.

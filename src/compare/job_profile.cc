@@ -24,40 +24,21 @@ namespace {
 constexpr std::size_t kLongest = 160;          ///< Name of a row, in bytes.
 constexpr std::string_view kCutMark = "...#";  ///< Before the hash of a longer one.
 
-/// A stretch in which one compute task has the GPU.
-struct ComputePiece {
-  Interval time;
-  GpuTaskId task;
-};
-
-std::size_t PhaseIndex(Phase phase) {
-  switch (phase) {
-    case Phase::kDataWait:
-      return 0;
-    case Phase::kHostToDevice:
-      return 1;
-    case Phase::kForward:
-      return 2;
-    case Phase::kBackward:
-      return 3;
-    case Phase::kOptimizer:
-      return 4;
-    case Phase::kCommunication:
-      return 5;
-    case Phase::kCallback:
-      return 6;
-    case Phase::kOther:
+/// The part of a step that a task has.
+StepPart PartOf(StepHolder holder) {
+  switch (holder) {
+    case StepHolder::kCompute:
+      return StepPart::kCompute;
+    case StepHolder::kCommunication:
+      return StepPart::kCommunication;
+    case StepHolder::kCopyIn:
+      return StepPart::kCopiesIn;
+    case StepHolder::kOtherCopy:
+      return StepPart::kCopies;
+    case StepHolder::kIdle:
       break;
   }
-  return 7;
-}
-
-/// The phase that a task's time counts for: work that a loader or a callback launches is other
-/// work.
-std::size_t PhaseOfTask(Phase launched) {
-  const bool of_model =
-      launched == Phase::kForward || launched == Phase::kBackward || launched == Phase::kOptimizer;
-  return PhaseIndex(of_model ? launched : Phase::kOther);
+  return StepPart::kUnknown;
 }
 
 /// Whether the part is told by what the host did; the others are by the GPU's work.
@@ -115,58 +96,44 @@ class Profiler {
 
  private:
   using Parts = std::array<double, kStepPartNames.size()>;
-  using Phases = std::array<double, kPhaseNames.size()>;
 
   bool IsWhole(std::int32_t step) const { return step >= 0 && row_of_[step] >= 0; }
   void FindSteps();
   void SumTasks();
   /// Splits the spans of the steps by what the GPU does, and its idle time by what the host does.
   void SplitSteps();
-  void SplitIdle(const IntervalSet& idle);
+  /// @param host_wait, queue_wait  idle time that neither a loader nor a callback explains
+  void SplitIdle(const StepPiece& idle, const IntervalSet& host_wait,
+                 const IntervalSet& queue_wait);
+  double& PartOfStep(std::size_t step, StepPart part) {
+    return parts_[step][static_cast<std::size_t>(part)];
+  }
   std::vector<ProfileRow> Rows(const SumsByName& sums) const;
   bool HasOperators() const;
   void AddFigures(JobProfile& profile) const;
   void AddFacts(JobProfile& profile) const;
-  /// Calls `use(row, piece)` for what of the interval lies in each whole step.
-  template <typename Use>
-  void WithinSteps(Interval time, Use use) const;
 
   const TraceStore& store_;
   NameFacts& names_;
   const AnalyzedTrace& trace_;
   const Attribution& attribution_;
 
-  std::vector<std::int32_t> row_of_;  ///< By row of steps.list: among whole steps; -1: not whole.
-  std::vector<Interval> spans_;       ///< Of whole steps, in order.
-  std::vector<Parts> parts_;          ///< By whole step, in ns.
-  std::vector<Phases> phases_;
+  std::vector<std::int32_t> row_of_;   ///< By row of steps.list: among whole steps; -1: not whole.
+  std::vector<Interval> spans_;        ///< Of whole steps, in order.
+  std::vector<Parts> parts_;           ///< By whole step, in ns.
+  std::vector<StepBreakdown> phases_;  ///< The same.
   std::vector<double> launches_, task_ns_, operators_called_;
   SumsByName kernels_, by_operator_, layers_;
 };
 
-template <typename Use>
-void Profiler::WithinSteps(Interval time, Use use) const {
-  auto at = std::partition_point(spans_.begin(), spans_.end(),
-                                 [&](const Interval& span) { return span.end <= time.start; });
-  for (; at != spans_.end() && at->start < time.end; ++at) {
-    const Interval piece = {std::max(time.start, at->start), std::min(time.end, at->end)};
-    if (piece.length() > DurationNs(0)) use(static_cast<std::size_t>(at - spans_.begin()), piece);
-  }
-}
-
 void Profiler::FindSteps() {
   const StepAnalysis& steps = trace_.steps;
   row_of_.assign(steps.steps.list.size(), -1);
-  TimeNs covered(INT64_MIN);
-  for (std::size_t i = 0; i < steps.steps.list.size(); ++i) {
-    // What overlaps the step before (a damaged clock) would count time twice.
-    if (!steps.steps.list[i].Counts() || steps.spans[i].start < covered) continue;
-    covered = steps.spans[i].end;
-    row_of_[i] = static_cast<std::int32_t>(spans_.size());
-    spans_.push_back(steps.spans[i]);
+  for (const std::size_t row : JudgedRows(steps)) {
+    row_of_[row] = static_cast<std::int32_t>(spans_.size());
+    spans_.push_back(steps.spans[row]);
   }
   parts_.resize(spans_.size());
-  phases_.resize(spans_.size());
   launches_.resize(spans_.size());
   task_ns_.resize(spans_.size());
   operators_called_.resize(spans_.size());
@@ -213,102 +180,35 @@ void Profiler::SumTasks() {
 }
 
 void Profiler::SplitSteps() {
-  const auto& tasks = store_.gpu_tasks;
-  std::vector<ComputePiece> compute;
-  std::vector<Interval> compute_times, communication_times, in_times, copy_times;
-  TimeNs covered(INT64_MIN);
-  for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const GpuTaskId task(i);
-    const Interval time = {tasks.start[i], store_.TaskEnd(task)};
-    if (time.length() <= DurationNs(0) || !IsWorkOf(store_, trace_.steps.process, task)) continue;
-    if (tasks.kind[i] == GpuTaskKind::kKernel && !names_.IsCommunication(tasks.name[i])) {
-      compute_times.push_back(time);
-      // Of several that run at once, the one that started first has the time.
-      const Interval alone = {std::max(covered, time.start), time.end};
-      if (alone.length() > DurationNs(0)) compute.push_back({alone, task});
-      covered = std::max(covered, time.end);
-    } else if (tasks.kind[i] == GpuTaskKind::kKernel) {
-      communication_times.push_back(time);
-    } else {
-      (tasks.copy[i] == CopyKind::kHostToDevice ? in_times : copy_times).push_back(time);
-    }
-  }
-  for (const ComputePiece& piece : compute) {
+  const StepAnalysis& steps = trace_.steps;
+  const IntervalSet called = Unite(trace_.host.data_wait, trace_.host.callback);
+  const IntervalSet host_wait = Subtract(steps.late, called);
+  const IntervalSet queue_wait = Subtract(steps.queued, called);
+  phases_ = BreakDown(store_, names_, attribution_, trace_.host, steps.process, spans_);
+  ForEachPiece(store_, names_, steps.process, spans_, [&](const StepPiece& piece) {
+    if (piece.holder == StepHolder::kIdle) return SplitIdle(piece, host_wait, queue_wait);
+    const auto ns = static_cast<double>(piece.time.length().ns());
+    PartOfStep(piece.span, PartOf(piece.holder)) += ns;
+    if (piece.holder != StepHolder::kCompute) return;
     const HostContext& context = attribution_.Of(piece.task);
-    const std::size_t phase = PhaseOfTask(context.phase);
-    WithinSteps(piece.time, [&](std::size_t row, Interval time) {
-      const auto ns = static_cast<double>(time.length().ns());
-      parts_[row][static_cast<std::size_t>(StepPart::kCompute)] += ns;
-      phases_[row][phase] += ns;
-      if (context.op.valid())
-        by_operator_[store_.host_events.name[context.op.index()]].exposed_ns += ns;
-    });
-  }
-  IntervalSet taken = IntervalSet::UnionOf(std::move(compute_times));
-  const auto take = [&](std::vector<Interval> times, StepPart part, Phase phase) {
-    const IntervalSet all = IntervalSet::UnionOf(std::move(times));
-    const IntervalSet exposed = Subtract(all, taken);
-    for (const Interval& piece : exposed.intervals()) {
-      WithinSteps(piece, [&](std::size_t row, Interval time) {
-        const auto ns = static_cast<double>(time.length().ns());
-        parts_[row][static_cast<std::size_t>(part)] += ns;
-        phases_[row][PhaseIndex(phase)] += ns;
-      });
-    }
-    taken = Unite(taken, all);
-  };
-  take(std::move(communication_times), StepPart::kCommunication, Phase::kCommunication);
-  take(std::move(in_times), StepPart::kCopiesIn, Phase::kHostToDevice);
-  take(std::move(copy_times), StepPart::kCopies, Phase::kOther);
-  SplitIdle(Subtract(IntervalSet::UnionOf(spans_), taken));
+    if (context.op.valid())
+      by_operator_[store_.host_events.name[context.op.index()]].exposed_ns += ns;
+  });
 }
 
-void Profiler::SplitIdle(const IntervalSet& idle) {
-  if (spans_.empty()) return;
-  const StepAnalysis& steps = trace_.steps;
-  const HostActivity host = FindHostActivity(store_, names_, attribution_, steps.process,
-                                             {spans_.front().start, spans_.back().end});
-  const bool gpu = store_.gpu_tasks.rows() > 0;
-  const IntervalSet called = Unite(host.data_wait, host.callback);
-  const auto add = [&](const IntervalSet& set, StepPart part) {
-    const IntervalSet both = Intersect(idle, set);
-    for (const Interval& piece : both.intervals()) {
-      WithinSteps(piece, [&](std::size_t row, Interval time) {
-        parts_[row][static_cast<std::size_t>(part)] += static_cast<double>(time.length().ns());
-      });
-    }
+void Profiler::SplitIdle(const StepPiece& idle, const IntervalSet& host_wait,
+                         const IntervalSet& queue_wait) {
+  DurationNs rest = idle.time.length();
+  const auto add = [&](StepPart part, DurationNs time) {
+    PartOfStep(idle.span, part) += static_cast<double>(time.ns());
+    rest -= time;
   };
-  add(host.data_wait, StepPart::kDataWait);
-  add(Subtract(host.callback, host.data_wait), StepPart::kCallback);
-  if (gpu) {
-    add(Subtract(steps.late, called), StepPart::kHost);
-    add(Subtract(steps.queued, called), StepPart::kQueue);
-    const IntervalSet told = Unite(Unite(steps.late, steps.queued), called);
-    add(Subtract(idle, told), StepPart::kUnknown);
-  } else {
-    add(Subtract(idle, called), StepPart::kHost);
-  }
-  const std::pair<const IntervalSet*, Phase> phases[] = {
-      {&host.data_wait, Phase::kDataWait},
-      {&host.callback, Phase::kCallback},
-      {&host.host_to_device, Phase::kHostToDevice},
-      {&host.communication, Phase::kCommunication},
-      {&host.optimizer, Phase::kOptimizer},
-      {&host.backward, Phase::kBackward},
-      {&host.forward, Phase::kForward}};
-  IntervalSet left = idle;
-  const auto add_phase = [&](const IntervalSet& set, Phase phase) {
-    for (const Interval& piece : set.intervals()) {
-      WithinSteps(piece, [&](std::size_t row, Interval time) {
-        phases_[row][PhaseIndex(phase)] += static_cast<double>(time.length().ns());
-      });
-    }
-  };
-  for (const auto& [set, phase] : phases) {
-    add_phase(Intersect(left, *set), phase);
-    left = Subtract(left, *set);
-  }
-  add_phase(left, Phase::kOther);
+  add(StepPart::kDataWait, trace_.host.data_wait.MeasureWithin(idle.time));
+  add(StepPart::kCallback, trace_.host.callback.MeasureWithin(idle.time));
+  if (store_.gpu_tasks.rows() == 0) return add(StepPart::kHost, rest);
+  add(StepPart::kHost, host_wait.MeasureWithin(idle.time));
+  add(StepPart::kQueue, queue_wait.MeasureWithin(idle.time));
+  add(StepPart::kUnknown, rest);
 }
 
 std::vector<ProfileRow> Profiler::Rows(const SumsByName& sums) const {
@@ -365,7 +265,8 @@ void Profiler::AddFigures(JobProfile& profile) const {
   }
   for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {
     std::vector<double> series;
-    for (const Phases& phases : phases_) series.push_back(phases[phase] / 1e6);
+    for (const StepBreakdown& step : phases_)
+      series.push_back((step.step.*kBreakdownParts[phase].time).ms());
     const Estimate mean = EstimateMean(series);
     profile.phases_ms[phase] = mean.value;
     if (has_host) figures[fmt::format("phase.{}_ms", kPhaseNames[phase])] = mean;

@@ -42,9 +42,11 @@ inline constexpr std::array<std::string_view, 9> kStepPartNames = {
     "unexplained"};
 
 /// Phases of a step as the report names them, each as the time that the step spends there.
-inline constexpr std::array<std::string_view, 8> kPhaseNames = {
-    "data_wait", "host_to_device", "forward",  "backward",
-    "optimizer", "communication",  "callback", "other"};
+inline constexpr std::array<std::string_view, kBreakdownParts.size()> kPhaseNames = [] {
+  std::array<std::string_view, kBreakdownParts.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kBreakdownParts[i].name;
+  return names;
+}();
 
 /// Figures of one run by name (MetricInfo()), in the unit of the name; ordered, so that files are.
 using RunFigures = std::map<std::string, Estimate, std::less<>>;

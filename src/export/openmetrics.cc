@@ -113,14 +113,8 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
     overhead.Number(file, {}, Share(file.steps.profiler_overhead_pct));
     busy.Number(file, {}, GpuBusyShare(file.steps));
     if (file.breakdown) {
-      const BreakdownParts& parts = file.breakdown->step;
-      const std::pair<std::string_view, DurationNs> kParts[] = {
-          {"data_wait", parts.data_wait}, {"host_to_device", parts.host_to_device},
-          {"forward", parts.forward},     {"backward", parts.backward},
-          {"optimizer", parts.optimizer}, {"communication", parts.communication},
-          {"callback", parts.callback},   {"other", parts.other}};
-      for (const auto& [name, time] : kParts)
-        part.Seconds(file, {{"part", std::string(name)}}, time);
+      for (const BreakdownPart& row : kBreakdownParts)
+        part.Seconds(file, {{"part", std::string(row.name)}}, file.breakdown->step.*row.time);
     }
     mfu.Number(file, {}, Share(file.efficiency.mfu_pct));
     for (const GpuTimeRow& row : file.gpu_time) {

@@ -1,5 +1,5 @@
-"""What holds for any trace, on every trace at hand: a later recording gives the same report, and a window of the steps
-gives their figures. Other invariants are in `support.violations`, which every test of a report asks."""
+"""What holds for any trace, on every trace at hand: a later recording gives the same report, a window of the steps
+gives their figures, and `diff` has the phases of the report. Other invariants are in `support.violations`, which every test of a report asks."""
 
 import decimal
 import gzip
@@ -73,5 +73,17 @@ class AnyTrace(support.ProgramTest):
             with self.subTest(path.name):
                 later = self.report(self.write("later.json", trace))
                 self.assertEqual(support.mismatches(figures(report), figures(later))[:3], [])
+                compared += 1
+        self.assertGreater(compared, 10)
+
+    def test_diff_has_the_phases_of_the_report(self):
+        compared = 0
+        for path, report in self.reports:
+            diff = support.headroom("diff", path, path, "--json", "--quiet")
+            if diff.code != 0 or not report["step_breakdown"] or report["stretch"]:
+                continue
+            with self.subTest(path.name):
+                for phase, ms in diff.json()["a"]["phases"].items():
+                    self.assertAlmostEqual(ms, report["step_breakdown"][phase], places=5, msg=phase)
                 compared += 1
         self.assertGreater(compared, 10)

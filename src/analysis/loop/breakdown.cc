@@ -187,11 +187,11 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
   return pieces;
 }
 
-/// A task of the span with the part that it counts for.
+/// A task that may have a part of a span.
 struct SweepTask {
   TimeNs start, end;
-  int rank;  ///< Priority: compute, communication, copy from the host, other copy or set.
-  DurationNs BreakdownParts::*part;
+  StepHolder holder;
+  GpuTaskId task;
 };
 
 DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
@@ -207,29 +207,34 @@ DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
   }
 }
 
+/// The part of a task that `holder` says, launched in a phase.
+DurationNs BreakdownParts::*PartOf(StepHolder holder, Phase launched) {
+  switch (holder) {
+    case StepHolder::kCommunication:
+      return &BreakdownParts::communication;
+    case StepHolder::kCopyIn:
+      return &BreakdownParts::host_to_device;
+    default:
+      return PartOfPhase(launched);
+  }
+}
+
 /// The tasks of the process that take time, in order of start.
-std::vector<SweepTask> SweepTasks(const TraceStore& store, NameFacts& names,
-                                  const Attribution& attribution, ProcessId process,
+std::vector<SweepTask> SweepTasks(const TraceStore& store, NameFacts& names, ProcessId process,
                                   Interval extent) {
-  enum Rank { kCompute, kCommunication, kFromHost, kOtherCopy };
   std::vector<SweepTask> out;
   const auto& tasks = store.gpu_tasks;
   for (std::size_t i = 0; i < tasks.rows() && tasks.start[i] < extent.end; ++i) {
-    const TimeNs end = store.TaskEnd(GpuTaskId(i));
-    if (end <= extent.start || end == tasks.start[i] || !IsWorkOf(store, process, GpuTaskId(i)))
-      continue;
-    SweepTask task = {tasks.start[i], end, kCompute,
-                      PartOfPhase(attribution.Of(GpuTaskId(i)).phase)};
-    if (tasks.kind[i] == GpuTaskKind::kKernel && names.IsCommunication(tasks.name[i])) {
-      task.rank = kCommunication;
-      task.part = &BreakdownParts::communication;
-    } else if (tasks.copy[i] == CopyKind::kHostToDevice) {
-      task.rank = kFromHost;
-      task.part = &BreakdownParts::host_to_device;
-    } else if (tasks.kind[i] != GpuTaskKind::kKernel) {
-      task.rank = kOtherCopy;
-    }
-    out.push_back(task);
+    const GpuTaskId task(i);
+    const TimeNs end = store.TaskEnd(task);
+    if (end <= extent.start || end == tasks.start[i] || !IsWorkOf(store, process, task)) continue;
+    const StepHolder holder =
+        tasks.kind[i] == GpuTaskKind::kKernel
+            ? (names.IsCommunication(tasks.name[i]) ? StepHolder::kCommunication
+                                                    : StepHolder::kCompute)
+            : (tasks.copy[i] == CopyKind::kHostToDevice ? StepHolder::kCopyIn
+                                                        : StepHolder::kOtherCopy);
+    out.push_back({tasks.start[i], end, holder, task});
   }
   return out;
 }
@@ -289,12 +294,9 @@ HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
 namespace {
 
 /// @param tasks  that may run in the span, in order of start
-StepBreakdown BreakDownSpan(std::span<const SweepTask> tasks, const HostActivity& host,
-                            Interval span) {
-  StepBreakdown out;
-  out.wall = span.length();
-
-  // Between two changes of the set of running tasks, the first by (rank, start) takes the time.
+void SplitSpan(std::span<const SweepTask> tasks, std::size_t number, Interval span,
+               const std::function<void(const StepPiece&)>& use) {
+  // Between two changes of the set of running tasks, the first by (holder, start) takes the time.
   struct Change {
     TimeNs time;
     std::size_t task;
@@ -310,19 +312,18 @@ StepBreakdown BreakDownSpan(std::span<const SweepTask> tasks, const HostActivity
     return a.time != b.time ? a.time < b.time : a.task < b.task;
   });
   const auto first = [&](std::size_t a, std::size_t b) {
-    return tasks[a].rank != tasks[b].rank ? tasks[a].rank < tasks[b].rank : a < b;
+    return tasks[a].holder != tasks[b].holder ? tasks[a].holder < tasks[b].holder : a < b;
   };
   std::set<std::size_t, decltype(first)> running(first);
   TimeNs at = span.start;
   const auto advance = [&](TimeNs to) {
     if (to <= at) return;
-    if (running.empty()) {
-      SplitIdle({at, to}, host, out.step);
-    } else {
-      DurationNs BreakdownParts::*part = tasks[*running.begin()].part;
-      out.step.*part += to - at;
-      out.gpu.*part += to - at;
+    StepPiece piece = {.span = number, .time = {at, to}};
+    if (!running.empty()) {
+      piece.holder = tasks[*running.begin()].holder;
+      piece.task = tasks[*running.begin()].task;
     }
+    use(piece);
     at = to;
   };
   for (const Change& change : changes) {
@@ -334,36 +335,44 @@ StepBreakdown BreakDownSpan(std::span<const SweepTask> tasks, const HostActivity
     }
   }
   advance(span.end);
-  return out;
 }
-
-constexpr DurationNs BreakdownParts::*kParts[] = {
-    &BreakdownParts::data_wait, &BreakdownParts::host_to_device, &BreakdownParts::forward,
-    &BreakdownParts::backward,  &BreakdownParts::optimizer,      &BreakdownParts::communication,
-    &BreakdownParts::callback,  &BreakdownParts::other};
 
 }  // namespace
 
-std::vector<StepBreakdown> BreakDown(const TraceStore& store, NameFacts& names,
-                                     const Attribution& attribution, const HostActivity& host,
-                                     ProcessId process, std::span<const Interval> spans) {
-  std::vector<StepBreakdown> out;
-  if (spans.empty()) return out;
+void ForEachPiece(const TraceStore& store, NameFacts& names, ProcessId process,
+                  std::span<const Interval> spans,
+                  const std::function<void(const StepPiece&)>& use) {
+  if (spans.empty()) return;
   Interval extent = spans.front();
   for (const Interval& span : spans) extent.end = std::max(extent.end, span.end);
-  const std::vector<SweepTask> tasks = SweepTasks(store, names, attribution, process, extent);
+  const std::vector<SweepTask> tasks = SweepTasks(store, names, process, extent);
   std::vector<TimeNs> ended_by;  // The latest end of all tasks up to each.
   ended_by.reserve(tasks.size());
   for (const SweepTask& task : tasks)
     ended_by.push_back(ended_by.empty() ? task.end : std::max(ended_by.back(), task.end));
-  for (const Interval& span : spans) {
+  for (std::size_t number = 0; number < spans.size(); ++number) {
+    const Interval span = spans[number];
     const auto first = std::upper_bound(ended_by.begin(), ended_by.end(), span.start);
     const auto last = std::partition_point(
         tasks.begin(), tasks.end(), [&](const SweepTask& task) { return task.start < span.end; });
     const auto begin = tasks.begin() + (first - ended_by.begin());
-    out.push_back(BreakDownSpan(
-        begin < last ? std::span(begin, last) : std::span<const SweepTask>(), host, span));
+    SplitSpan(begin < last ? std::span(begin, last) : std::span<const SweepTask>(), number, span,
+              use);
   }
+}
+
+std::vector<StepBreakdown> BreakDown(const TraceStore& store, NameFacts& names,
+                                     const Attribution& attribution, const HostActivity& host,
+                                     ProcessId process, std::span<const Interval> spans) {
+  std::vector<StepBreakdown> out(spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) out[i].wall = spans[i].length();
+  ForEachPiece(store, names, process, spans, [&](const StepPiece& piece) {
+    StepBreakdown& step = out[piece.span];
+    if (piece.holder == StepHolder::kIdle) return SplitIdle(piece.time, host, step.step);
+    const auto part = PartOf(piece.holder, attribution.Of(piece.task).phase);
+    step.step.*part += piece.time.length();
+    step.gpu.*part += piece.time.length();
+  });
   return out;
 }
 
@@ -376,8 +385,9 @@ StepBreakdown MeanOf(std::span<const StepBreakdown> steps) {
   mean.wall = DurationNs(wall.ns() / count);
   std::vector<DurationNs> values(steps.size());
   DurationNs left = mean.wall;  // What rounding takes off the parts: a nanosecond each at most.
-  DurationNs BreakdownParts::*largest = kParts[0];
-  for (const auto part : kParts) {
+  DurationNs BreakdownParts::*largest = kBreakdownParts.front().time;
+  for (const BreakdownPart& row : kBreakdownParts) {
+    const auto part = row.time;
     DurationNs step_sum, gpu_sum;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       values[i] = steps[i].step.*part;

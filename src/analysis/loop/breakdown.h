@@ -1,6 +1,9 @@
 // Where steps went: splits without overlaps that sum to the step.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -29,7 +32,27 @@ void AddUnmarkedLoading(const IntervalSet& time, HostActivity& host);
 HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
                               const Attribution& attribution, ProcessId process, Interval span);
 
-/// Splits each span by a priority sweep; every nanosecond goes to the first line that holds:
+/// Whose a moment of a step is: of those that run, the first.
+enum class StepHolder : std::uint8_t { kCompute, kCommunication, kCopyIn, kOtherCopy, kIdle };
+
+/// A part of a span that one GPU task has, or none.
+struct StepPiece {
+  std::size_t span = 0;  ///< Its position.
+  Interval time;
+  StepHolder holder = StepHolder::kIdle;
+  GpuTaskId task = {};  ///< None while the GPU is idle.
+};
+
+/// Calls `use` for the pieces of each span in turn, in order of time. Together they are the span.
+/// Of several compute kernels that run at once, the one that started first has the time, and so of
+/// others. Only tasks of `process` are seen.
+///
+/// @param spans  in order of start
+void ForEachPiece(const TraceStore& store, NameFacts& names, ProcessId process,
+                  std::span<const Interval> spans,
+                  const std::function<void(const StepPiece&)>& use);
+
+/// Splits each span by ForEachPiece(); every nanosecond goes to the first line that holds:
 ///   1. a compute kernel runs: the phase that launched it (of several, the one that started first);
 ///   2. a communication kernel runs: communication;
 ///   3. a copy from host to device runs: host_to_device; another copy or a set: the phase that

@@ -14,11 +14,6 @@
 namespace headroom {
 namespace breakdown_test {
 
-constexpr DurationNs BreakdownParts::*kParts[] = {
-    &BreakdownParts::data_wait, &BreakdownParts::host_to_device, &BreakdownParts::forward,
-    &BreakdownParts::backward,  &BreakdownParts::optimizer,      &BreakdownParts::communication,
-    &BreakdownParts::callback,  &BreakdownParts::other};
-
 StepBreakdown Split(const StoreBuilder& builder, Interval span) {
   TestTrace trace(builder);
   const HostActivity host =
@@ -320,11 +315,11 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
       FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(), span);
   const StepBreakdown split = BreakDown(*trace.store, trace.names, trace.attribution, activity,
                                         ProcessId(), std::vector<Interval>{span})[0];
-  for (std::size_t i = 0; i < std::size(kParts); ++i) {
-    RC_LOG() << "part " << i << "\n";
-    RC_ASSERT((split.step.*kParts[i]).ns() == (step.*kParts[i]).ns());
-    RC_ASSERT((split.gpu.*kParts[i]).ns() == (gpu.*kParts[i]).ns());
-    RC_ASSERT((split.gpu.*kParts[i]).ns() <= (split.step.*kParts[i]).ns());
+  for (const BreakdownPart& part : kBreakdownParts) {
+    RC_LOG() << part.name << "\n";
+    RC_ASSERT((split.step.*part.time).ns() == (step.*part.time).ns());
+    RC_ASSERT((split.gpu.*part.time).ns() == (gpu.*part.time).ns());
+    RC_ASSERT((split.gpu.*part.time).ns() <= (split.step.*part.time).ns());
   }
   RC_ASSERT(split.step.Sum().ns() == split.wall.ns());
   RC_ASSERT(split.wall.ns() == span.length().ns());

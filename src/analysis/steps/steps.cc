@@ -733,6 +733,17 @@ std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& name
   return std::move(stretch).value();
 }
 
+std::vector<std::size_t> JudgedRows(const StepAnalysis& steps) {
+  std::vector<std::size_t> rows;
+  TimeNs covered(INT64_MIN);
+  for (std::size_t i = 0; i < steps.spans.size(); ++i) {
+    if (!steps.steps.list[i].Counts() || steps.spans[i].start < covered) continue;
+    covered = steps.spans[i].end;
+    rows.push_back(i);
+  }
+  return rows;
+}
+
 WallSummary SummarizeWalls(std::span<const StepRow> rows) {
   std::vector<DurationNs> walls;
   for (const StepRow& row : rows) {

@@ -4,9 +4,11 @@
 // Absent values (std::optional) were not recorded or cannot be known; a zero was measured.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -194,6 +196,22 @@ struct BreakdownParts {
            other;
   }
 };
+
+struct BreakdownPart {
+  std::string_view name;   ///< The key in JSON, without its unit.
+  std::string_view label;  ///< The name in text.
+  DurationNs BreakdownParts::*time;
+};
+inline constexpr std::array<BreakdownPart, 8> kBreakdownParts = {{
+    {"data_wait", "data wait", &BreakdownParts::data_wait},
+    {"host_to_device", "copy to GPU", &BreakdownParts::host_to_device},
+    {"forward", "forward", &BreakdownParts::forward},
+    {"backward", "backward", &BreakdownParts::backward},
+    {"optimizer", "optimizer", &BreakdownParts::optimizer},
+    {"communication", "communication", &BreakdownParts::communication},
+    {"callback", "callback", &BreakdownParts::callback},
+    {"other", "other", &BreakdownParts::other},
+}};
 
 /// Where the mean of the whole steps goes; without steps, the stretch.
 struct StepBreakdown {

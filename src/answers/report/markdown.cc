@@ -99,9 +99,9 @@ void Breakdown(std::string& out, const TraceReport& file) {
   out += fmt::format("\n### Where the step goes ({})\n\n", BreakdownSubject(file));
   out += gpu ? "| part | time | share | GPU busy |\n|---|--:|--:|--:|\n"
              : "| part | time | share |\n|---|--:|--:|\n";
-  for (const PartName& part : kStepParts) {
-    const DurationNs time = breakdown.step.*part.part;
-    if (time.ns() != 0) row(part.name, time, breakdown.gpu.*part.part);
+  for (const BreakdownPart& part : kBreakdownParts) {
+    const DurationNs time = breakdown.step.*part.time;
+    if (time.ns() != 0) row(part.label, time, breakdown.gpu.*part.time);
   }
   row("**step**", breakdown.wall, breakdown.gpu.Sum());
 }

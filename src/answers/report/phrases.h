@@ -87,20 +87,4 @@ std::string Join(const std::vector<std::string>& words);
 /// Time of one call, e.g. "12.34 us".
 std::string MeanText(const TimeRow& row);
 
-/// The parts of a step, in the order of the contract, with the names that people read.
-struct PartName {
-  std::string_view name;
-  DurationNs BreakdownParts::*part;
-};
-inline constexpr std::array<PartName, 8> kStepParts = {{
-    {"data wait", &BreakdownParts::data_wait},
-    {"copy to GPU", &BreakdownParts::host_to_device},
-    {"forward", &BreakdownParts::forward},
-    {"backward", &BreakdownParts::backward},
-    {"optimizer", &BreakdownParts::optimizer},
-    {"communication", &BreakdownParts::communication},
-    {"callback", &BreakdownParts::callback},
-    {"other", &BreakdownParts::other},
-}};
-
 }  // namespace headroom

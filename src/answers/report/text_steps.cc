@@ -272,13 +272,14 @@ void WriteBreakdown(TextContext& c) {
                 : "Where the step goes on the host. Each moment belongs to one row, so the rows "
                   "sum to the step.");
   DurationNs largest;
-  for (const PartName& part : kStepParts) largest = std::max(largest, breakdown.step.*part.part);
-  for (const PartName& part : kStepParts) {
-    const DurationNs time = breakdown.step.*part.part;
+  for (const BreakdownPart& part : kBreakdownParts)
+    largest = std::max(largest, breakdown.step.*part.time);
+  for (const BreakdownPart& part : kBreakdownParts) {
+    const DurationNs time = breakdown.step.*part.time;
     // Without GPU work nothing is idle: the whole bar is solid.
     const std::optional<DurationNs> busy =
-        gpu ? std::optional(breakdown.gpu.*part.part) : std::nullopt;
-    BreakdownLine(c, part.name, time, busy, breakdown.wall, largest, Style::kPlain);
+        gpu ? std::optional(breakdown.gpu.*part.time) : std::nullopt;
+    BreakdownLine(c, part.label, time, busy, breakdown.wall, largest, Style::kPlain);
   }
   BreakdownLine(c, "step", breakdown.step.Sum(),
                 gpu ? std::optional(breakdown.gpu.Sum()) : std::nullopt, breakdown.wall,
