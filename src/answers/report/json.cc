@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "analysis/steps/step_kind.h"
+#include "answers/report/columns.h"
 #include "answers/report/memory_json.h"
 #include "answers/report/ranks.h"
 #include "render/json_writer.h"
-#include "render/row_id.h"
 
 namespace headroom {
 namespace {
@@ -95,27 +95,6 @@ void WriteRanks(JsonWriter& json, const JobReport& job) {
   json.EndArray();
 }
 
-void WriteStepRow(JsonWriter& json, const RowOfFile<StepRow>& found) {
-  const StepRow& row = *found.row;
-  const TraceReport& file = *found.file;
-  json.BeginObject();
-  json.Key("index").Integer(row.index);
-  json.Key("rank").Integer(file.input.rank);
-  json.Key("start_ms").Milliseconds(row.start - file.trace_start);
-  json.Key("wall_ms").Milliseconds(row.wall);
-  json.Key("gpu_busy_ms").Milliseconds(row.gpu_busy);
-  json.Key("host_ms").Milliseconds(row.host);
-  json.Key("host_wait_ms").Milliseconds(row.host_wait);
-  json.Key("profiler_cost_ms").Milliseconds(row.profiler_cost);
-  json.Key("queue_depth_mean").Number(row.queue_depth_mean);
-  json.Key("queue_depth_max").Integer(row.queue_depth_max);
-  json.Key("whole").Bool(!row.lost_tasks);
-  json.Key("counted").Bool(row.Counts());
-  json.Key("kind").StringOrNull(NameOf(row.kind));
-  json.Key("tokens").Integer(row.tokens);
-  json.EndObject();
-}
-
 void WriteSteps(JsonWriter& json, const JobReport& job) {
   const StepSummary& summary = job.steps();
   const Steps& steps = job.slowest().steps;
@@ -151,7 +130,7 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.Key("list").BeginArray(Layout::kLines);
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) {
-      WriteStepRow(json, {&row, &file});
+      WriteRow(columns::Steps(), {&row, &file}, json);
     }
   }
   json.EndArray();
@@ -178,54 +157,30 @@ void WriteRun(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
-void WriteGpuTime(JsonWriter& json, const JobReport& job) {
-  json.Key("gpu_time").BeginArray(Layout::kLines);
+/// Writes the rows of all files in the order of the files.
+template <typename Row>
+void WriteByFile(JsonWriter& json, std::string_view key, ReportColumns<RowOfFile<Row>> columns,
+                 std::vector<Row> TraceReport::*list, const JobReport& job) {
+  json.Key(key).BeginArray(Layout::kLines);
   for (const TraceReport& file : job.files()) {
-    for (const GpuTimeRow& row : file.gpu_time) {
-      json.BeginObject();
-      json.Key("rank").Integer(file.input.rank);
-      json.Key("device").Integer(row.device);
-      json.Key("span_ms").Milliseconds(row.span);
-      json.Key("busy_ms").Milliseconds(row.busy);
-      json.Key("compute_ms").Milliseconds(row.compute);
-      json.Key("communication_ms").Milliseconds(row.communication);
-      json.Key("memory_ms").Milliseconds(row.memory);
-      json.Key("exposed_communication_ms").Milliseconds(row.exposed_communication);
-      json.Key("exposed_memory_ms").Milliseconds(row.exposed_memory);
-      json.Key("idle_ms").Milliseconds(row.idle);
-      json.Key("overlap_communication_pct").Number(row.overlap_communication_pct);
-      json.EndObject();
-    }
+    for (const Row& row : file.*list) WriteRow(columns, {&row, &file}, json);
   }
   json.EndArray();
 }
 
-void WriteIdle(JsonWriter& json, const JobReport& job) {
-  json.Key("idle").BeginArray(Layout::kLines);
-  for (const TraceReport& file : job.files()) {
-    for (const IdleRow& row : file.idle) {
-      json.BeginObject();
-      json.Key("rank").Integer(file.input.rank);
-      json.Key("device").Integer(row.device);
-      json.Key("stream").Integer(row.stream);
-      json.Key("host_wait_ms").Milliseconds(row.host_wait);
-      json.Key("kernel_wait_ms").Milliseconds(row.kernel_wait);
-      json.Key("other_ms").Milliseconds(row.other);
-      json.EndObject();
-    }
-  }
+/// Writes the rows of all files, the largest first.
+template <typename Row>
+void WriteLargest(JsonWriter& json, std::string_view key, ReportColumns<RowOfFile<Row>> columns,
+                  std::vector<Row> TraceReport::*list, const JobReport& job,
+                  std::optional<std::size_t> top) {
+  json.Key(key).BeginArray(Layout::kLines);
+  for (const RowOfFile<Row>& row : job.Rows(list, top)) WriteRow(columns, row, json);
   json.EndArray();
 }
 
 void WriteParts(JsonWriter& json, const BreakdownParts& parts) {
-  json.Key("data_wait_ms").Milliseconds(parts.data_wait);
-  json.Key("host_to_device_ms").Milliseconds(parts.host_to_device);
-  json.Key("forward_ms").Milliseconds(parts.forward);
-  json.Key("backward_ms").Milliseconds(parts.backward);
-  json.Key("optimizer_ms").Milliseconds(parts.optimizer);
-  json.Key("communication_ms").Milliseconds(parts.communication);
-  json.Key("callback_ms").Milliseconds(parts.callback);
-  json.Key("other_ms").Milliseconds(parts.other);
+  for (const BreakdownPart& part : kBreakdownParts)
+    json.Key(std::string(part.name) + "_ms").Milliseconds(parts.*part.time);
 }
 
 void WriteBreakdown(JsonWriter& json, const JobReport& job) {
@@ -308,17 +263,7 @@ void WriteEngineWindow(JsonWriter& json, const JobReport& job) {
 void WriteFinding(JsonWriter& json, const RowOfFile<Finding>& finding, bool ranked,
                   const ReportOptions& options) {
   json.BeginObject();
-  json.Key("id").String(finding.row->id);
-  json.Key("title").String(finding.row->title);
-  json.Key("share_pct").Number(finding.row->share_pct);
-  WriteMsInterval(json, "saves_ms", finding.row->saves_ms);
-  json.Key("saves_note").StringOrNull(finding.row->saves_note);
-  json.Key("evidence");
-  WriteStrings(json, finding.row->evidence);
-  json.Key("action").String(finding.row->action);
-  json.Key("check").String(CheckCommand(*finding.row, *finding.file, options));
-  json.Key("figure").StringOrNull(finding.row->figure);
-  json.Key("whatif").StringOrNull(ForecastCommand(*finding.row, *finding.file, options));
+  WriteColumns(columns::Findings(), {finding, &options}, json);
   if (ranked) json.Key("rank").Integer(finding.rank());
   json.EndObject();
 }
@@ -331,119 +276,10 @@ void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& 
   json.EndArray();
 }
 
-/// Kernels, operators or layers: they differ in what can be known.
-enum class TimeTable { kKernels, kOperators, kLayers };
-
-std::string_view KindOf(TimeTable table) {
-  switch (table) {
-    case TimeTable::kKernels:
-      return "kernel";
-    case TimeTable::kOperators:
-      return "operator";
-    case TimeTable::kLayers:
-      return "layer";
-  }
-  return "";
-}
-
 void WriteUnits(JsonWriter& json, const UnitUse& units) {
   json.Key("sm_active_pct").Number(units.sm_active_pct);
   json.Key("tensor_active_pct").Number(units.tensor_active_pct);
   json.Key("dram_active_pct").Number(units.dram_active_pct);
-}
-
-void WriteTimeRow(JsonWriter& json, TimeTable table, const RowOfFile<TimeRow>& ranked) {
-  const TimeRow& row = *ranked.row;
-  const bool gpu_work = !ranked.file->gpu_time.empty();
-  const auto microseconds = [&](std::string_view name, DurationNs duration) {
-    json.Key(name).Microseconds(gpu_work ? std::optional(duration) : std::nullopt);
-  };
-  json.BeginObject();
-  json.Key("id").String(RowId(KindOf(table), row.name));
-  json.Key("name").String(row.name);
-  json.Key("rank").Integer(ranked.rank());
-  json.Key("count").Integer(row.count);
-  microseconds("total_us", row.total);
-  json.Key("mean_us");
-  gpu_work&& row.count > 0 ? json.Raw(MeanUs(row.total, row.count)) : json.Null();
-  microseconds("p50_us", row.p50);
-  microseconds("min_us", row.min);
-  microseconds("max_us", row.max);
-  json.Key("share_pct").Number(gpu_work ? std::optional(row.share_pct) : std::nullopt);
-  if (table != TimeTable::kKernels) {
-    json.Key("host_us").Microseconds(row.host);
-    json.Key("self_host_us").Microseconds(row.self_host);
-    json.Key("forward_us").Microseconds(row.forward);
-    json.Key("backward_us").Microseconds(row.backward);
-  }
-  json.Key("flops").Number(row.flops);
-  json.Key("bytes").Number(row.bytes);
-  json.Key("bound").StringOrNull(row.bound);
-  json.Key("roofline_pct").Number(row.roofline_pct);
-  if (table == TimeTable::kKernels) {
-    json.Key("class").StringOrNull(row.kind);
-    json.Key("tensor_cores").StringOrNull(row.tensor_cores);
-    WriteUnits(json, row.units);
-  } else if (table == TimeTable::kOperators) {
-    json.Key("family").StringOrNull(row.kind);
-  }
-  json.EndObject();
-}
-
-void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
-                    std::vector<TimeRow> TraceReport::*list, const JobReport& job,
-                    const ReportOptions& options) {
-  json.Key(key).BeginArray(Layout::kLines);
-  for (const RowOfFile<TimeRow>& ranked : job.Rows(list, options.top))
-    WriteTimeRow(json, table, ranked);
-  json.EndArray();
-}
-
-void WriteLines(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
-  json.Key("lines").BeginArray(Layout::kLines);
-  for (const RowOfFile<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
-    json.BeginObject();
-    json.Key("location").String(line.row->location);
-    json.Key("rank").Integer(line.rank());
-    json.Key("count").Integer(line.row->count);
-    json.Key("total_us").Microseconds(line.row->total);
-    json.Key("forward_us").Microseconds(line.row->forward);
-    json.Key("backward_us").Microseconds(line.row->backward);
-    json.Key("share_pct").Number(line.row->share_pct);
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
-void WriteClasses(JsonWriter& json, const JobReport& job) {
-  json.Key("classes").BeginArray(Layout::kLines);
-  for (const RowOfFile<ClassRow>& row : job.Rows(&TraceReport::classes, std::nullopt)) {
-    json.BeginObject();
-    json.Key("name").String(row.row->name);
-    json.Key("rank").Integer(row.rank());
-    json.Key("count").Integer(row.row->count);
-    json.Key("total_us").Microseconds(row.row->total);
-    json.Key("share_pct").Number(row.row->share_pct);
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
-void WriteSyncs(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
-  json.Key("syncs").BeginArray(Layout::kLines);
-  for (const RowOfFile<SyncRow>& row : job.Rows(&TraceReport::syncs, options.top)) {
-    json.BeginObject();
-    json.Key("name").String(row.row->name);
-    json.Key("where").StringOrNull(row.row->where);
-    json.Key("rank").Integer(row.rank());
-    json.Key("count").Integer(row.row->count);
-    json.Key("host_us").Microseconds(row.row->host);
-    json.Key("gpu_idle_us").Microseconds(row.row->gpu_idle);
-    json.Key("median_step_gpu_idle_us").Microseconds(row.row->in_median_step);
-    json.Key("mean_step_gpu_idle_us").Microseconds(row.row->in_mean_step);
-    json.EndObject();
-  }
-  json.EndArray();
 }
 
 void WriteEfficiency(JsonWriter& json, const JobReport& job) {
@@ -491,28 +327,6 @@ void WriteCeiling(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
-void WriteRegions(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
-  json.Key("regions").BeginArray(Layout::kLines);
-  for (const RowOfFile<RegionRow>& ranked : job.Rows(&TraceReport::regions, options.top)) {
-    const RegionRow& row = *ranked.row;
-    json.BeginObject();
-    json.Key("key").String(row.key);
-    json.Key("rank").Integer(ranked.rank());
-    json.Key("count").Integer(row.count);
-    json.Key("total_ms").Milliseconds(row.total);
-    json.Key("self_ms").Milliseconds(row.self);
-    json.Key("p50_ms").Milliseconds(row.p50);
-    json.Key("p99_ms").Milliseconds(row.p99);
-    json.Key("gpu_ms").Milliseconds(row.gpu);
-    json.Key("min_ms").Milliseconds(row.min);
-    json.Key("max_ms").Milliseconds(row.max);
-    json.Key("mean_ms").Milliseconds(row.mean);
-    json.Key("stdev_ms").Milliseconds(row.stdev);
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
 void WriteRegionsOverRanks(JsonWriter& json, const JobReport& job) {
   json.Key("regions_over_ranks").BeginArray(Layout::kLines);
   for (const RegionOverRanks& row : job.RegionsOverRanks()) {
@@ -525,68 +339,6 @@ void WriteRegionsOverRanks(JsonWriter& json, const JobReport& job) {
     json.Key("longest_on_rank").Integer(row.longest->input.rank);
     json.Key("share_of_batch_pct").Number(row.share_of_batch_pct);
     json.EndObject();
-  }
-  json.EndArray();
-}
-
-void WriteTimings(JsonWriter& json, const JobReport& job) {
-  json.Key("timings").BeginArray(Layout::kLines);
-  for (const TraceReport& file : job.files()) {
-    for (const TimingRow& row : file.timings) {
-      json.BeginObject();
-      json.Key("name").String(row.name);
-      json.Key("rank").Integer(file.input.rank);
-      json.Key("inside").StringOrNull(row.inside);
-      json.Key("count").Integer(row.count);
-      json.Key("total_ms").Milliseconds(row.total);
-      json.Key("mean_ms").Milliseconds(row.mean);
-      json.Key("p50_ms").Milliseconds(row.p50);
-      json.Key("p99_ms").Milliseconds(row.p99);
-      json.Key("share_pct").Number(row.share_pct);
-      json.Key("gpu_ms").Milliseconds(row.gpu);
-      json.Key("source").String(row.source);
-      json.EndObject();
-    }
-  }
-  json.EndArray();
-}
-
-void WriteCallbacks(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
-  json.Key("callbacks").BeginArray(Layout::kLines);
-  for (const RowOfFile<CallbackRow>& ranked : job.Rows(&TraceReport::callbacks, options.top)) {
-    const CallbackRow& row = *ranked.row;
-    json.BeginObject();
-    json.Key("event").StringOrNull(row.event);
-    json.Key("callback").String(row.callback);
-    json.Key("rank").Integer(ranked.rank());
-    json.Key("count").Integer(row.count);
-    json.Key("total_ms").Milliseconds(row.total);
-    json.Key("self_ms").Milliseconds(row.self);
-    json.Key("in_steps_ms").Milliseconds(row.in_steps);
-    json.Key("share_pct").Number(row.share_pct);
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
-void WriteMetrics(JsonWriter& json, const JobReport& job) {
-  json.Key("metrics").BeginArray(Layout::kLines);
-  for (const TraceReport& file : job.files()) {
-    for (const MetricRow& row : file.metrics) {
-      json.BeginObject();
-      json.Key("name").String(row.name);
-      json.Key("rank").Integer(file.input.rank);
-      json.Key("unit").StringOrNull(row.unit);
-      json.Key("host").StringOrNull(row.host);
-      json.Key("gpu").Integer(row.gpu);
-      json.Key("instance").StringOrNull(row.instance);
-      json.Key("mean").Number(row.mean);
-      json.Key("min").Number(row.min);
-      json.Key("max").Number(row.max);
-      json.Key("last").Number(row.last);
-      json.Key("samples").Integer(row.samples);
-      json.EndObject();
-    }
   }
   json.EndArray();
 }
@@ -630,25 +382,28 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteJobRanksJson(options.ranks, json);
   WriteSteps(json, job);
   WriteRun(json, job);
-  WriteGpuTime(json, job);
-  WriteIdle(json, job);
+  WriteByFile(json, "gpu_time", columns::GpuTime(), &TraceReport::gpu_time, job);
+  WriteByFile(json, "idle", columns::Idle(), &TraceReport::idle, job);
   WriteStretch(json, job);
   WriteBreakdown(json, job);
   WriteBottleneck(json, job);
   WriteEngineWindow(json, job);
   WriteFindings(json, job, options);
-  WriteTimeTable(json, "kernels", TimeTable::kKernels, &TraceReport::kernels, job, options);
-  WriteTimeTable(json, "operators", TimeTable::kOperators, &TraceReport::operators, job, options);
-  WriteTimeTable(json, "layers", TimeTable::kLayers, &TraceReport::layers, job, options);
-  WriteLines(json, job, options);
-  WriteClasses(json, job);
-  WriteSyncs(json, job, options);
+  const std::optional<std::size_t> top = options.top;
+  WriteLargest(json, "kernels", columns::Times(TimeTable::kKernels), &TraceReport::kernels, job,
+               top);
+  WriteLargest(json, "operators", columns::Times(TimeTable::kOperators), &TraceReport::operators,
+               job, top);
+  WriteLargest(json, "layers", columns::Times(TimeTable::kLayers), &TraceReport::layers, job, top);
+  WriteLargest(json, "lines", columns::Lines(), &TraceReport::lines, job, top);
+  WriteLargest(json, "classes", columns::Classes(), &TraceReport::classes, job, std::nullopt);
+  WriteLargest(json, "syncs", columns::Syncs(), &TraceReport::syncs, job, top);
   WriteEfficiency(json, job);
-  WriteRegions(json, job, options);
+  WriteLargest(json, "regions", columns::Regions(), &TraceReport::regions, job, top);
   WriteRegionsOverRanks(json, job);
-  WriteTimings(json, job);
-  WriteCallbacks(json, job, options);
-  WriteMetrics(json, job);
+  WriteByFile(json, "timings", columns::Timings(), &TraceReport::timings, job);
+  WriteLargest(json, "callbacks", columns::Callbacks(), &TraceReport::callbacks, job, top);
+  WriteByFile(json, "metrics", columns::Metrics(), &TraceReport::metrics, job);
   WriteInputWait(json, job);
   WriteThroughput(json, job);
   WriteCeiling(json, job);
@@ -697,9 +452,9 @@ std::string RenderShownRowJson(const ShownRow& found, const std::string& id,
   json.Key("rows").BeginArray(Layout::kLines);
   for (const TimeTable table : {TimeTable::kKernels, TimeTable::kOperators, TimeTable::kLayers}) {
     if (KindOf(table) != found.kind) continue;
-    for (const RowOfFile<TimeRow>& row : found.times) WriteTimeRow(json, table, row);
+    for (const RowOfFile<TimeRow>& row : found.times) WriteRow(columns::Times(table), row, json);
   }
-  for (const RowOfFile<StepRow>& row : found.steps) WriteStepRow(json, row);
+  for (const RowOfFile<StepRow>& row : found.steps) WriteRow(columns::Steps(), row, json);
   for (const RowOfFile<Finding>& row : found.findings) WriteFinding(json, row, ranked, options);
   json.EndArray();
   json.Key("calls").BeginArray(Layout::kLines);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "analysis/loop/memory_use.h"
+#include "answers/report/columns.h"
 
 namespace headroom {
 namespace {
@@ -22,20 +23,12 @@ void WriteParts(JsonWriter& json, const MemoryUse& use) {
   json.EndArray();
 }
 
-void WriteHolders(JsonWriter& json, const MemoryUse& use, const ReportOptions& options) {
+void WriteHolders(JsonWriter& json, const MemoryUse& use, const TraceReport& file,
+                  const ReportOptions& options) {
   json.Key("holders").BeginArray(Layout::kLines);
   const std::size_t shown = std::min(use.holders.size(), options.top.value_or(use.holders.size()));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const MemoryHolder& holder = use.holders[i];
-    json.BeginObject();
-    json.Key("operator").StringOrNull(holder.operator_name);
-    json.Key("layer").StringOrNull(holder.layer);
-    json.Key("line").StringOrNull(holder.line);
-    json.Key("kind").String(holder.kind);
-    json.Key("bytes").Integer(holder.bytes);
-    json.Key("allocations").Integer(holder.allocations);
-    json.EndObject();
-  }
+  for (std::size_t i = 0; i < shown; ++i)
+    WriteRow(columns::Holders(), {&use.holders[i], &use, &file}, json);
   json.EndArray();
 }
 
@@ -95,7 +88,7 @@ void WriteDevice(JsonWriter& json, const MemoryUse& use, const TraceReport& file
   json.Key("frees").Integer(use.frees);
   json.Key("turnover_bytes").Integer(use.turnover_bytes);
   WriteParts(json, use);
-  WriteHolders(json, use, options);
+  WriteHolders(json, use, file, options);
   WriteSteps(json, use, file.trace_start);
   WriteCurve(json, use, file.trace_start);
   json.EndObject();

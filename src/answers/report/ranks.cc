@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "answers/report/columns.h"
 #include "render/number_format.h"
 
 namespace headroom {
@@ -13,30 +14,15 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 constexpr double kPercent = 100;
-constexpr double kPerMillion = 1e6;
 
-void WriteClocks(const JobRanks& job, JsonWriter& json) {
-  json.Key("clocks").BeginArray(Layout::kLines);
-  for (std::size_t r = 0; r < job.ranks.size(); ++r) {
-    const RankClock& clock = job.alignment.clocks[r];
-    const auto known = [&](auto value) {
-      return clock.aligned ? std::optional(value) : std::nullopt;
-    };
-    json.BeginObject();
-    json.Key("rank").Integer(job.ranks[r].rank);
-    json.Key("host").StringOrNull(job.ranks[r].host);
-    json.Key("aligned").Bool(clock.aligned);
-    json.Key("reference_rank").Integer(clock.aligned ? job.ranks[clock.root].rank : std::nullopt);
-    json.Key("offset_ms").Milliseconds(known(DurationNs(clock.offset_ns)));
-    json.Key("drift_ppm").Number(known(kPerMillion * clock.drift));
-    json.Key("uncertainty_us").Microseconds(known(clock.uncertainty));
-    json.Key("matches").Integer(static_cast<std::int64_t>(clock.matches));
-    json.EndObject();
-  }
+void WriteTable(JsonWriter& json, std::string_view key, ReportColumns<RowOfRanks> columns,
+                const JobRanks& job, std::size_t rows) {
+  json.Key(key).BeginArray(Layout::kLines);
+  for (std::size_t row = 0; row < rows; ++row) WriteRow(columns, {&job, row}, json);
   json.EndArray();
 }
 
-void WriteWaits(const JobRanks& job, JsonWriter& json) {
+void WriteStraggler(const JobRanks& job, JsonWriter& json) {
   const JobWaits& waits = job.waits;
   json.Key("straggler").BeginObject();
   json.Key("pattern").String(NameOf(waits.pattern));
@@ -54,24 +40,6 @@ void WriteWaits(const JobRanks& job, JsonWriter& json) {
   json.Key("steps").Integer(waits.steps);
   json.Key("uncertainty_us").Microseconds(waits.uncertainty);
   json.EndObject();
-  json.Key("waits").BeginArray(Layout::kLines);
-  for (std::size_t r = 0; r < waits.ranks.size(); ++r) {
-    const RankWaits& row = waits.ranks[r];
-    const auto known = [&](auto value) {
-      return job.alignment.clocks[r].aligned ? std::optional(value) : std::nullopt;
-    };
-    json.BeginObject();
-    json.Key("rank").Integer(job.ranks[r].rank);
-    json.Key("waited_ms").Milliseconds(known(row.waited));
-    json.Key("caused_ms").Milliseconds(known(row.caused));
-    json.Key("last_count").Integer(known(row.last));
-    json.Key("culprit_steps").Integer(known(row.culprit));
-    const RankWork* work = job.work.ranks.empty() ? nullptr : &job.work.ranks[r];
-    json.Key("computing_ms").Milliseconds(work != nullptr ? work->computing : std::nullopt);
-    json.Key("work").Number(work != nullptr ? work->work : std::nullopt);
-    json.EndObject();
-  }
-  json.EndArray();
 }
 
 void WriteRanks(const JobRanks& job, const std::vector<std::size_t>& ranks, JsonWriter& json) {
@@ -129,29 +97,6 @@ void WritePipeline(const JobRanks& job, JsonWriter& json) {
   }
   json.EndArray();
   json.EndObject();
-}
-
-void WriteClasses(const JobRanks& job, JsonWriter& json) {
-  json.Key("collectives").BeginArray(Layout::kLines);
-  for (const CollectiveClass& row : job.waits.classes) {
-    json.BeginObject();
-    json.Key("kind").String(row.kind);
-    json.Key("group").StringOrNull(row.group);
-    const GroupAxis* axis = FindAxis(job, row.group);
-    json.Key("axis").StringOrNull(axis != nullptr && axis->axis ? Name(*axis->axis) : "");
-    json.Key("bytes").Number(row.bytes);
-    json.Key("count").Integer(row.count);
-    json.Key("ranks").Integer(row.ranks);
-    json.Key("members").Integer(row.members);
-    json.Key("wait_us").Microseconds(row.wait);
-    json.Key("transfer_us").Microseconds(row.transfer);
-    json.Key("exposed_us").Microseconds(row.exposed);
-    json.Key("hidden_us").Microseconds(row.hidden);
-    json.Key("algorithm_gbs").Number(row.algorithm_gbs);
-    json.Key("bus_gbs").Number(row.bus_gbs);
-    json.EndObject();
-  }
-  json.EndArray();
 }
 
 std::string WhoIsLate(const JobRanks& job) {
@@ -282,11 +227,12 @@ void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json) {
   json.Key("job_ranks");
   if (ranks == nullptr) return json.Null();
   json.BeginObject(Layout::kLines);
-  WriteWaits(*ranks, json);
-  WriteClocks(*ranks, json);
+  WriteStraggler(*ranks, json);
+  WriteTable(json, "waits", columns::Waits(), *ranks, ranks->waits.ranks.size());
+  WriteTable(json, "clocks", columns::Clocks(), *ranks, ranks->ranks.size());
   WriteWork(*ranks, json);
   WriteGroups(*ranks, json);
-  WriteClasses(*ranks, json);
+  WriteTable(json, "collectives", columns::Collectives(), *ranks, ranks->waits.classes.size());
   WritePipeline(*ranks, json);
   json.Key("matched").Integer(static_cast<std::int64_t>(ranks->alignment.collectives.size()));
   json.Key("unmatched").Integer(static_cast<std::int64_t>(ranks->alignment.unmatched));
