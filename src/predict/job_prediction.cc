@@ -116,7 +116,7 @@ void JobPredictor::AddOperators() {
     piece.call = ReadOperatorCall(job_.store(), op.op);
     piece.cost = job_.CostOf(op.op);
     const OperatorWork work = WorkOf(piece);
-    const std::optional<double> ns = OperatorNs(work, source_, constants_);
+    const std::optional<double> ns = OperatorOnGpu(work, source_).Ns(constants_);
     if (!ns) continue;  // Kernel by kernel, by how they were launched.
     piece.source_ns = *ns;
     piece.work_class = headroom::ClassOf(work);
@@ -170,23 +170,22 @@ double JobPredictor::CollectiveShare() const {
 }
 
 double JobPredictor::TensorCoreShare(const DeviceRates& target) const {
-  return ShareOf([&](const Piece& piece) { return RunsOnTensorCores(WorkOf(piece), target); });
+  return ShareOf([&](const Piece& piece) { return On(target, piece).on_tensor_cores(); });
 }
 
 double JobPredictor::UnmeasuredTensorCoreShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
     constexpr double kEnough = 0.5;
-    const OperatorWork work = WorkOf(piece);
-    return RunsOnTensorCores(work, target) && MeasuredOn(target, work).evidence < kEnough;
+    return On(target, piece).on_tensor_cores() && MeasuredOn(target, piece).evidence < kEnough;
   });
 }
 
 bool JobPredictor::HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const {
   if (source_.library == target.library) return false;  // It chooses alike.
   if (!untried_ && !target.untried_convolutions) return false;
-  const OperatorWork work = WorkOf(piece);
-  return piece.work_class == WorkClass::kConvolution && HasOwnModel(work, target) &&
-         !RunsOnTensorCores(work, target);
+  if (piece.work_class != WorkClass::kConvolution) return false;
+  const OperatorOnGpu there = On(target, piece);
+  return there.has_own_model() && !there.on_tensor_cores();
 }
 
 double JobPredictor::DoubtfulAlgorithmShare(const DeviceRates& target) const {
@@ -195,7 +194,7 @@ double JobPredictor::DoubtfulAlgorithmShare(const DeviceRates& target) const {
 
 double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
-    return piece.kind == Piece::Kind::kOperator && !OperatorNs(WorkOf(piece), target, constants_);
+    return piece.kind == Piece::Kind::kOperator && !On(target, piece).Ns(constants_);
   });
 }
 
@@ -203,7 +202,8 @@ double JobPredictor::LostTensorCoreShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
     OperatorWork work = WorkOf(piece);
     work.allows_tf32 = false;  // Float32 by its type, whatever a framework makes of it.
-    return RunsOnTensorCores(work, source_) && !RunsOnTensorCores(work, target);
+    return OperatorOnGpu(work, source_).on_tensor_cores() &&
+           !OperatorOnGpu(work, target).on_tensor_cores();
   });
 }
 
@@ -230,10 +230,9 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
     case Piece::Kind::kOperator:
       break;
   }
-  const OperatorWork work = WorkOf(piece);
-  const std::optional<double> there = OperatorNs(work, target, constants_);
+  const std::optional<double> there = On(target, piece).Ns(constants_);
   if (!there || piece.recorded_ns <= 0) return source_.bytes_per_ns / target.bytes_per_ns;
-  const Correction measured = MeasuredOn(target, work);
+  const Correction measured = MeasuredOn(target, piece);
   const double weight = ResidualWeightOf(piece, target, measured.evidence);
   const double residual = std::clamp(piece.recorded_ns / piece.source_ns,
                                      HasResidualModel(piece) ? 1 / kMaxResidual : 0,
@@ -266,7 +265,7 @@ ErrorRange JobPredictor::UntriedRange(const Plan& plan, const DeviceRates& targe
     all += ns;
     double none = 1, whole = 1;
     if (HasDoubtfulAlgorithm(piece, target) && piece.recorded_ns > 0) {
-      const double evidence = MeasuredOn(target, WorkOf(piece)).evidence;
+      const double evidence = MeasuredOn(target, piece).evidence;
       const double weight = ResidualWeightOf(piece, target, evidence);
       const double told =
           std::clamp(piece.recorded_ns / piece.source_ns, 1 / kMaxOfAlgorithm, kMaxOfAlgorithm);
@@ -281,17 +280,18 @@ ErrorRange JobPredictor::UntriedRange(const Plan& plan, const DeviceRates& targe
   return {.low = std::log(least / all), .high = std::log(most / all)};
 }
 
-Correction JobPredictor::MeasuredOn(const DeviceRates& target, const OperatorWork& work) const {
-  Correction measured = CorrectionOf(work, target);
-  if (HasOwnModel(work, target)) {
-    measured.log_factor = 0;  // OperatorNs() has it.
+Correction JobPredictor::MeasuredOn(const DeviceRates& target, const Piece& piece) const {
+  const OperatorOnGpu there = On(target, piece);
+  Correction measured = there.MeasuredCorrection();
+  if (there.has_own_model()) {
+    measured.log_factor = 0;  // Ns() has it.
     return measured;
   }
   // All that the profile says of such work is carried over, so what it says of its own GPU must not
   // count again: known where that was measured, too, and taken to be the same where both GPUs run
   // the same kernels.
   if (source_.correction) {
-    const Correction here = CorrectionOf(work, source_);
+    const Correction here = On(source_, piece).MeasuredCorrection();
     return {.log_factor = measured.log_factor - here.log_factor,
             .evidence = std::min(measured.evidence, here.evidence)};
   }
@@ -303,7 +303,7 @@ double JobPredictor::MeasuredShare(const DeviceRates& target) const {
   for (const Piece& piece : pieces_) {
     all += piece.recorded_ns;
     if (piece.kind == Piece::Kind::kOperator)
-      measured += piece.recorded_ns * MeasuredOn(target, WorkOf(piece)).evidence;
+      measured += piece.recorded_ns * MeasuredOn(target, piece).evidence;
   }
   return all > 0 ? measured / all : 0;
 }
@@ -329,8 +329,7 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
     PhaseTime& phase =
         phases[static_cast<std::size_t>(PhaseOf(job_.ContextOf(piece.tasks.front()).phase))];
     phase.busy += ns;
-    const OperatorWork work = WorkOf(piece);
-    const std::optional<double> full = FullPowerNs(work, target);
+    const std::optional<double> full = On(target, piece).FullPowerNs();
     if (!full) continue;
     told += ns;
     active += std::min(ns, *full);
@@ -389,7 +388,7 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const Plan& plan,
     const auto index = static_cast<std::size_t>(piece.work_class);
     time[index] += piece.recorded_ns;
     if (piece.kind == Piece::Kind::kOperator)
-      measured[index] += piece.recorded_ns * MeasuredOn(target, WorkOf(piece)).evidence;
+      measured[index] += piece.recorded_ns * MeasuredOn(target, piece).evidence;
   }
   DeviceRates plain = target;
   plain.untried_convolutions = false;
@@ -413,7 +412,8 @@ bool JobPredictor::RunsInTf32ByDefault(const Piece& piece, const DeviceRates& ta
   if (!piece.allows_tf32 || piece.work_class != WorkClass::kConvolution) return false;
   OperatorWork in_float32 = WorkOf(piece);
   in_float32.allows_tf32 = false;
-  return RunsOnTensorCores(WorkOf(piece), target) && !RunsOnTensorCores(in_float32, target);
+  return On(target, piece).on_tensor_cores() &&
+         !OperatorOnGpu(in_float32, target).on_tensor_cores();
 }
 
 double JobPredictor::Float32OverDefault(const Plan& plan, const DeviceRates& target) const {

@@ -114,12 +114,15 @@ class JobPredictor {
     return target.device->short_name == source_.device->short_name;
   }
   OperatorWork WorkOf(const Piece& piece) const;
+  OperatorOnGpu On(const DeviceRates& gpu, const Piece& piece) const {
+    return {WorkOf(piece), gpu};
+  }
   /// Of the recorded GPU time: products and the like that run on tensor cores on the target.
   double TensorCoreShare(const DeviceRates& target) const;
   /// The same, of what nothing like it was measured there.
   double UnmeasuredTensorCoreShare(const DeviceRates& target) const;
-  /// What operators measured on the target say of a work beyond OperatorNs() and the profile.
-  Correction MeasuredOn(const DeviceRates& target, const OperatorWork& work) const;
+  /// What operators measured on the target say of a piece beyond its model and the profile.
+  Correction MeasuredOn(const DeviceRates& target, const Piece& piece) const;
   double MeasuredShare(const DeviceRates& target) const;
   /// Of the recorded GPU time: operators in types whose speed there is not known.
   double UnknownTypeShare(const DeviceRates& target) const;

@@ -50,91 +50,9 @@ std::optional<double> PeakOf(const DeviceRates& rates, DType dtype) {
   return PeakFlopsPerSecond(*rates.device, dtype, units);
 }
 
-/// A recorded product or convolution as a piece of work, so many times.
-struct ShapedWork {
-  KernelWork work;
-  double times = 1;
-};
-
-std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
-  if (const std::optional<GemmShape> shape = GemmShapeOf(call)) {
-    const bool batched = call.name == "aten::bmm" || call.name == "aten::baddbmm";
-    const GemmLayout layout = LayoutOf(call, *shape, dtype);
-    const ProductWork product = {.batch = static_cast<double>(shape->batch),
-                                 .m = static_cast<double>(shape->m),
-                                 .k = static_cast<double>(shape->k),
-                                 .n = static_cast<double>(shape->n),
-                                 .batched = batched || shape->batch > 1,
-                                 .first_along_k = !layout.transposed_first,
-                                 .second_along_k = layout.transposed_second};
-    return ShapedWork{.work = {.shape = product, .dtype = dtype}};
-  }
-  const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
-  if (!shape || IsFewChannelsConvolution(call)) return std::nullopt;
-  const auto groups = static_cast<double>(shape->groups);
-  // A transposed convolution is the data gradient of one from its results to its operand.
-  const auto [from, to] =
-      shape->transposed ? std::pair(&shape->out, &shape->in) : std::pair(&shape->in, &shape->out);
-  const auto [channels, results] = shape->transposed
-                                       ? std::pair(shape->out_channels, shape->in_channels)
-                                       : std::pair(shape->in_channels, shape->out_channels);
-  ConvolutionWork work = {.batch = static_cast<double>(shape->batch) * groups,
-                          .in_channels = static_cast<double>(channels) / groups,
-                          .out_channels = static_cast<double>(results) / groups,
-                          .kernel = SideOf(shape->kernel),
-                          .image = SideOf(*from)};
-  const double out = SideOf(*to);
-  work.stride = std::max(1.0, std::round(work.image / out));
-  // What gives the recorded output, whatever the sides were.
-  work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
-  work.plain = !shape->transposed && shape->groups == 1 && !shape->dilated &&
-               shape->kernel == std::vector<std::int64_t>(2, shape->kernel.front());
-  const int gradients = (shape->data_gradient ? 1 : 0) + (shape->weight_gradient ? 1 : 0);
-  return ShapedWork{.work = {.shape = work, .dtype = dtype},
-                    .times = static_cast<double>(std::max(1, gradients))};
-}
-
-/// On tensor cores, with the layout that the call says.
-std::optional<double> TensorCoreNs(const OperatorCall& call, const ShapedWork& shaped,
-                                   const DeviceRates& rates) {
-  const DType dtype = shaped.work.dtype;
-  const double sustained = rates.clock_share;
-  std::optional<DurationNs> time;
-  if (const std::optional<GemmShape> product = GemmShapeOf(call)) {
-    time = TensorCoreGemmTime(*product, LayoutOf(call, *product, dtype), dtype, *rates.device,
-                              sustained);
-  } else if (const std::optional<ConvolutionShape> convolution = ConvolutionShapeOf(call)) {
-    time = TensorCoreConvolutionTime(*convolution, dtype, *rates.device,
-                                     ActivationOrder::kChannelsFirst, sustained);
-  }
-  if (!time) return std::nullopt;
-  return static_cast<double>(time->ns()) * std::exp(CorrectionOf(shaped.work, rates).log_factor);
-}
-
-std::optional<double> ShapedNs(const OperatorCall& call, DType dtype, const DeviceRates& rates,
-                               const KernelConstants& constants) {
-  const std::optional<ShapedWork> shaped = ShapedWorkOf(call, dtype);
-  if (!shaped) return std::nullopt;
-  if (dtype != DType::kF32) return TensorCoreNs(call, *shaped, rates);
-  const std::optional<double> once = KernelNs(shaped->work, rates, constants);
-  if (!once) return std::nullopt;
-  return *once * shaped->times;
-}
-
 /// What an operator without a model of its own is like: bytes that are moved.
 KernelWork MovedBytes(const OperatorCost& cost) {
   return {.shape = PointwiseWork{.bytes = std::max(1.0, static_cast<double>(cost.bytes))}};
-}
-
-std::optional<double> RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rates,
-                                 const KernelConstants& constants) {
-  const double memory = PointwiseNs({.bytes = cost.bytes}, rates);
-  const std::optional<double> peak = PeakOf(rates, dtype);
-  // Without a peak, arithmetic is not free: nothing is known.
-  if (!peak && cost.flops > 0) return std::nullopt;
-  const double sustained = OnTensorCores(dtype) ? rates.clock_share : rates.sustained_share;
-  const double compute = peak ? cost.flops * kNsPerS / (*peak * sustained) : 0;
-  return std::max(memory, compute) + constants.start_us * kNsPerUs;
 }
 
 /// The type whose units compute it: convolutions of few channels a group have no tensor cores.
@@ -143,21 +61,13 @@ DType UnitsOf(const OperatorWork& work, DType dtype) {
   return few && OnTensorCores(dtype) ? DType::kF32 : dtype;
 }
 
-/// Whether it has a model of its own, of its shape.
-bool IsModelled(const OperatorWork& work, DType dtype) {
+/// Whether it may have a model of its own, of its shape.
+bool MayHaveModel(const OperatorWork& work, DType dtype) {
   return work.call != nullptr && (dtype == DType::kF32 || OnTensorCores(dtype)) &&
          MultipliesMatrices(work.cost->family);
 }
 
 }  // namespace
-
-std::optional<double> FullPowerNs(const OperatorWork& work, const DeviceRates& rates) {
-  if (work.cost == nullptr || !rates.device->memory_bandwidth_gbs) return std::nullopt;
-  const std::optional<double> peak = PeakOf(rates, TypeOn(rates, work));
-  const double arithmetic =
-      peak ? work.cost->flops / (*peak * rates.full_power_share) * kNsPerS : 0;
-  return arithmetic + work.cost->bytes / *rates.device->memory_bandwidth_gbs;
-}
 
 WorkClass ClassOf(const OperatorWork& work) {
   const WorkFamily family = work.cost != nullptr ? work.cost->family : work.longest.family;
@@ -183,42 +93,114 @@ WorkClass ClassOf(const OperatorWork& work) {
   }
 }
 
-std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
-                                 const KernelConstants& constants) {
-  if (work.cost == nullptr) return std::nullopt;
-  const DType dtype = TypeOn(rates, work);
-  if (IsModelled(work, dtype)) {
-    const std::optional<double> ns = ShapedNs(*work.call, dtype, rates, constants);
+OperatorOnGpu::OperatorOnGpu(const OperatorWork& work, const DeviceRates& rates)
+    : work_(work), rates_(rates) {
+  if (work.cost == nullptr) return;
+  dtype_ = TypeOn(rates, work);
+  units_ = UnitsOf(work, dtype_);
+  peak_ = PeakOf(rates, units_);
+  if (MayHaveModel(work, dtype_)) shape_ = ShapeOf(*work.call, dtype_);
+}
+
+std::optional<OperatorOnGpu::Shape> OperatorOnGpu::ShapeOf(const OperatorCall& call, DType dtype) {
+  if (const std::optional<GemmShape> shape = GemmShapeOf(call)) {
+    const bool batched = call.name == "aten::bmm" || call.name == "aten::baddbmm";
+    const GemmLayout layout = LayoutOf(call, *shape, dtype);
+    const ProductWork product = {.batch = static_cast<double>(shape->batch),
+                                 .m = static_cast<double>(shape->m),
+                                 .k = static_cast<double>(shape->k),
+                                 .n = static_cast<double>(shape->n),
+                                 .batched = batched || shape->batch > 1,
+                                 .first_along_k = !layout.transposed_first,
+                                 .second_along_k = layout.transposed_second};
+    return Shape{.work = {.shape = product, .dtype = dtype}, .product = shape};
+  }
+  const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
+  if (!shape || IsFewChannelsConvolution(call)) return std::nullopt;
+  const auto groups = static_cast<double>(shape->groups);
+  // A transposed convolution is the data gradient of one from its results to its operand.
+  const auto [from, to] =
+      shape->transposed ? std::pair(&shape->out, &shape->in) : std::pair(&shape->in, &shape->out);
+  const auto [channels, results] = shape->transposed
+                                       ? std::pair(shape->out_channels, shape->in_channels)
+                                       : std::pair(shape->in_channels, shape->out_channels);
+  ConvolutionWork work = {.batch = static_cast<double>(shape->batch) * groups,
+                          .in_channels = static_cast<double>(channels) / groups,
+                          .out_channels = static_cast<double>(results) / groups,
+                          .kernel = SideOf(shape->kernel),
+                          .image = SideOf(*from)};
+  const double out = SideOf(*to);
+  work.stride = std::max(1.0, std::round(work.image / out));
+  // What gives the recorded output, whatever the sides were.
+  work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
+  work.plain = !shape->transposed && shape->groups == 1 && !shape->dilated &&
+               shape->kernel == std::vector<std::int64_t>(2, shape->kernel.front());
+  const int gradients = (shape->data_gradient ? 1 : 0) + (shape->weight_gradient ? 1 : 0);
+  return Shape{.work = {.shape = work, .dtype = dtype},
+               .times = static_cast<double>(std::max(1, gradients)),
+               .convolution = shape};
+}
+
+std::optional<double> OperatorOnGpu::TensorCoreNs() const {
+  const double sustained = rates_.clock_share;
+  const std::optional<DurationNs> time =
+      shape_->product
+          ? TensorCoreGemmTime(*shape_->product, LayoutOf(*work_.call, *shape_->product, dtype_),
+                               dtype_, *rates_.device, sustained)
+          : TensorCoreConvolutionTime(*shape_->convolution, dtype_, *rates_.device,
+                                      ActivationOrder::kChannelsFirst, sustained);
+  if (!time) return std::nullopt;
+  return static_cast<double>(time->ns()) * std::exp(CorrectionOf(shape_->work, rates_).log_factor);
+}
+
+std::optional<double> OperatorOnGpu::ShapeNs(DType dtype, const KernelConstants& constants) const {
+  if (dtype != DType::kF32) return TensorCoreNs();
+  KernelWork work = shape_->work;
+  work.dtype = dtype;
+  const std::optional<double> once = KernelNs(work, rates_, constants);
+  if (!once) return std::nullopt;
+  return *once * shape_->times;
+}
+
+double OperatorOnGpu::RooflineNs(const KernelConstants& constants) const {
+  const double memory = PointwiseNs({.bytes = work_.cost->bytes}, rates_);
+  const double sustained = OnTensorCores(units_) ? rates_.clock_share : rates_.sustained_share;
+  const double compute = peak_ ? work_.cost->flops * kNsPerS / (*peak_ * sustained) : 0;
+  return std::max(memory, compute) + constants.start_us * kNsPerUs;
+}
+
+std::optional<double> OperatorOnGpu::Ns(const KernelConstants& constants) const {
+  if (work_.cost == nullptr) return std::nullopt;
+  if (shape_) {
+    const std::optional<double> ns = ShapeNs(dtype_, constants);
     // A library has kernels on vector units for these types, too.
     const std::optional<double> plain =
-        OnTensorCores(dtype) ? ShapedNs(*work.call, DType::kF32, rates, constants) : std::nullopt;
+        OnTensorCores(dtype_) ? ShapeNs(DType::kF32, constants) : std::nullopt;
     if (ns) return plain ? std::min(*ns, *plain) : *ns;
   }
-  return RooflineNs(*work.cost, UnitsOf(work, dtype), rates, constants);
+  // Without a peak, arithmetic is not free: nothing is known.
+  if (!peak_ && work_.cost->flops > 0) return std::nullopt;
+  return RooflineNs(constants);
 }
 
-Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates) {
-  if (work.cost == nullptr || !rates.correction) return {};
-  const DType dtype = TypeOn(rates, work);
-  const std::optional<ShapedWork> shaped =
-      IsModelled(work, dtype) ? ShapedWorkOf(*work.call, dtype) : std::optional<ShapedWork>();
-  if (shaped) return CorrectionOf(shaped->work, rates);
+Correction OperatorOnGpu::MeasuredCorrection() const {
+  if (work_.cost == nullptr || !rates_.correction) return {};
+  if (shape_) return CorrectionOf(shape_->work, rates_);
   // Kernels that move bytes tell nothing of one that computes.
-  const std::optional<double> peak = PeakOf(rates, UnitsOf(work, dtype));
-  const double arithmetic = peak ? work.cost->flops / *peak * kNsPerS : 0;
-  if (arithmetic > work.cost->bytes / rates.bytes_per_ns) return {};
-  return CorrectionOf(MovedBytes(*work.cost), rates);
+  const double arithmetic = peak_ ? work_.cost->flops / *peak_ * kNsPerS : 0;
+  if (arithmetic > work_.cost->bytes / rates_.bytes_per_ns) return {};
+  return CorrectionOf(MovedBytes(*work_.cost), rates_);
 }
 
-bool HasOwnModel(const OperatorWork& work, const DeviceRates& rates) {
-  if (work.cost == nullptr) return false;
-  const DType dtype = TypeOn(rates, work);
-  return IsModelled(work, dtype) && ShapedWorkOf(*work.call, dtype).has_value();
+bool OperatorOnGpu::on_tensor_cores() const {
+  return work_.cost != nullptr && MultipliesMatrices(work_.cost->family) && OnTensorCores(units_);
 }
 
-bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates) {
-  return work.cost != nullptr && MultipliesMatrices(work.cost->family) &&
-         OnTensorCores(UnitsOf(work, TypeOn(rates, work)));
+std::optional<double> OperatorOnGpu::FullPowerNs() const {
+  if (work_.cost == nullptr || !rates_.device->memory_bandwidth_gbs) return std::nullopt;
+  const double arithmetic =
+      peak_ ? work_.cost->flops / (*peak_ * rates_.full_power_share) * kNsPerS : 0;
+  return arithmetic + work_.cost->bytes / *rates_.device->memory_bandwidth_gbs;
 }
 
 }  // namespace headroom

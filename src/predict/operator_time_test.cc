@@ -16,7 +16,7 @@ OperatorCost Attention(DType dtype) {
 
 double Ns(const OperatorCost& cost, const char* gpu) {
   const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
-  return OperatorNs(work, RatesOfGpu(gpu), ShippedConstants()).value_or(-1);
+  return OperatorOnGpu(work, RatesOfGpu(gpu)).Ns(ShippedConstants()).value_or(-1);
 }
 
 TEST(OperatorTime, WhatAGpuHasNoTensorCoresForRunsInFloat32) {
@@ -34,8 +34,8 @@ TEST(OperatorTime, Float64GoesByItsPeakAndIsUnknownWithoutOne) {
 TEST(OperatorTime, TensorCoresAreToldWhereTheyRun) {
   const OperatorCost cost = Attention(DType::kBF16);
   const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
-  EXPECT_TRUE(RunsOnTensorCores(work, RatesOfGpu("A100-80")));
-  EXPECT_FALSE(RunsOnTensorCores(work, RatesOfGpu("V100")));
+  EXPECT_TRUE(OperatorOnGpu(work, RatesOfGpu("A100-80")).on_tensor_cores());
+  EXPECT_FALSE(OperatorOnGpu(work, RatesOfGpu("V100")).on_tensor_cores());
 }
 
 // Strides say how operands lie: a layer's weight along k, whose rows Pascal reads in pieces.
@@ -50,7 +50,7 @@ TEST(OperatorTime, StridesOfAWeightReachTheModel) {
             .value();
     const OperatorCost cost = CostOf(call).value();
     const OperatorWork work = {.call = &call, .cost = &cost, .longest = {}};
-    return OperatorNs(work, RatesOfGpu("P4"), ShippedConstants()).value_or(-1);
+    return OperatorOnGpu(work, RatesOfGpu("P4")).Ns(ShippedConstants()).value_or(-1);
   };
   EXPECT_GT(ns("[1, 1024]"), 1.5 * ns("[16384, 1]"));
 }
@@ -75,7 +75,7 @@ struct Convolution {
   }
   double On(const DeviceRates& rates) const {
     const OperatorWork work = {.call = &call, .cost = &cost, .longest = {}};
-    return OperatorNs(work, rates, ShippedConstants()).value_or(-1);
+    return OperatorOnGpu(work, rates).Ns(ShippedConstants()).value_or(-1);
   }
   double On(const char* gpu) const { return On(RatesOfGpu(gpu)); }
 
@@ -119,8 +119,8 @@ TEST(OperatorTime, FullPowerIsDrawnAtTheRateThatItAllows) {
       .flops = 1e12, .family = WorkFamily::kMatmul, .math_dtype = DType::kF32};
   const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
   const DeviceRates t4 = RatesOfGpu("T4"), h200 = RatesOfGpu("H200");
-  EXPECT_NEAR(*FullPowerNs(work, t4), 1e12 / (8100 * t4.full_power_share), 1);
-  EXPECT_NEAR(*FullPowerNs(work, h200), 1e12 / 67000, 1) << "it holds its clock";
+  EXPECT_NEAR(*OperatorOnGpu(work, t4).FullPowerNs(), 1e12 / (8100 * t4.full_power_share), 1);
+  EXPECT_NEAR(*OperatorOnGpu(work, h200).FullPowerNs(), 1e12 / 67000, 1) << "it holds its clock";
 }
 
 TEST(OperatorTime, TensorCoresAreNeverSlowerThanOtherUnits) {
@@ -129,7 +129,8 @@ TEST(OperatorTime, TensorCoresAreNeverSlowerThanOtherUnits) {
     OperatorCost tf32 = plain.cost;
     tf32.math_dtype = DType::kTF32;
     const OperatorWork work = {.call = &plain.call, .cost = &tf32, .longest = {}};
-    EXPECT_LE(OperatorNs(work, RatesOfGpu(gpu), ShippedConstants()).value(), plain.On(gpu)) << gpu;
+    EXPECT_LE(OperatorOnGpu(work, RatesOfGpu(gpu)).Ns(ShippedConstants()).value(), plain.On(gpu))
+        << gpu;
   }
 }
 
@@ -142,9 +143,9 @@ TEST(OperatorTime, WhatOnlyMovedBytesTellsNothingOfWhatComputes) {
   rates.correction = correction.value();
   OperatorCost cost = Attention(DType::kBF16);
   const OperatorWork work = {.call = nullptr, .cost = &cost, .longest = {}};
-  EXPECT_EQ(CorrectionOf(work, rates).evidence, 0);
+  EXPECT_EQ(OperatorOnGpu(work, rates).MeasuredCorrection().evidence, 0);
   cost.flops = 1e6;
-  EXPECT_GT(CorrectionOf(work, rates).evidence, 0);
+  EXPECT_GT(OperatorOnGpu(work, rates).MeasuredCorrection().evidence, 0);
 }
 
 }  // namespace operator_time_test
