@@ -28,6 +28,11 @@ enum class DType {
 /// Bytes of one stored element; 0 for kUnknown.
 int BytesPerElement(DType dtype);
 
+/// Returns whether the models know the tensor cores' rate in this type.
+constexpr bool IsTensorCoreType(DType dtype) {
+  return dtype == DType::kTF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
 /// Lower-case short name as reports print it: "fp32", "tf32", "bf16", "int64", "unknown", ...
 std::string_view Name(DType dtype);
 

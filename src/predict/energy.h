@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/interval_set.h"
-#include "predict/device_rates.h"
-#include "predict/kernel_constants.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
 #include "store/trace_store.h"
 
 namespace headroom {

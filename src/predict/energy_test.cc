@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/test_devices.h"
 #include "predict/step_estimate.h"
-#include "predict/test_devices.h"
 #include "store/store_builder.h"
 
 namespace headroom {
@@ -44,7 +44,7 @@ TEST(Energy, LargeProductsTakeAllThePowerOfASmallCard) {
 }
 
 TEST(Energy, WithoutAPowerLimitThereIsNone) {
-  DeviceSpec device = *TestReferenceData().devices().Find("H200");
+  DeviceSpec device = *ShippedDevices().Find("H200");
   device.tdp_w.reset();
   DeviceRates rates = RatesOfGpu("H200");
   rates.device = &device;

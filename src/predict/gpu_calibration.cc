@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "predict/kernel_model.h"
+#include "kernels/kernel_model.h"
 #include "predict/kernel_table.h"
 
 namespace headroom {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
 #include "predict/csv_table.h"
-#include "predict/device_rates.h"
-#include "predict/kernel_constants.h"
 
 namespace headroom {
 

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "cost/damage.h"
-#include "predict/kernel_model.h"
+#include "kernels/kernel_model.h"
+#include "kernels/test_devices.h"
 #include "predict/kernel_table.h"
 #include "predict/step_estimate.h"
-#include "predict/test_devices.h"
 
 namespace headroom {
 namespace gpu_calibration_test {

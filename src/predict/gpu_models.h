@@ -12,8 +12,8 @@
 #include "analysis/names/reference_data.h"
 #include "base/named_text.h"
 #include "base/status.h"
-#include "predict/device_rates.h"
-#include "predict/kernel_constants.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
 
 namespace headroom {
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "predict/device_rates.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
+#include "kernels/operator_time.h"
+#include "kernels/wave_scaling.h"
 #include "predict/energy.h"
-#include "predict/kernel_constants.h"
 #include "predict/kernel_table.h"
-#include "predict/operator_time.h"
-#include "predict/wave_scaling.h"
 #include "sim/edit.h"
 #include "sim/schedule.h"
 #include "whatif/job/job.h"

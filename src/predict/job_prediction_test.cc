@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "predict/test_devices.h"
+#include "kernels/test_devices.h"
 #include "whatif/forecast.h"
 #include "whatif/test_job.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "predict/kernel_model.h"
-#include "predict/vector_time.h"
+#include "kernels/kernel_model.h"
+#include "kernels/vector_time.h"
 
 namespace headroom {
 namespace {

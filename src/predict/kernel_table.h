@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
+#include "kernels/kernel_work.h"
 #include "predict/csv_table.h"
-#include "predict/device_rates.h"
-#include "predict/kernel_constants.h"
-#include "predict/kernel_work.h"
 
 namespace headroom {
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "predict/test_devices.h"
+#include "kernels/test_devices.h"
 
 namespace headroom {
 namespace kernel_table_test {

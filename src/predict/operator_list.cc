@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/vector_time.h"
 #include "predict/bounded_json.h"
 #include "predict/csv_table.h"
-#include "predict/vector_time.h"
 #include "render/number_format.h"
 
 namespace headroom {

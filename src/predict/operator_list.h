@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "predict/kernel_work.h"
+#include "kernels/kernel_work.h"
 
 namespace headroom {
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "cost/damage.h"
+#include "kernels/test_devices.h"
 #include "predict/step_estimate.h"
-#include "predict/test_devices.h"
 
 namespace headroom {
 namespace operator_list_test {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/units.h"
-#include "predict/kernel_model.h"
+#include "kernels/kernel_model.h"
 
 namespace headroom {
 

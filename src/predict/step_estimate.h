@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/status.h"
-#include "predict/device_rates.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
 #include "predict/energy.h"
-#include "predict/kernel_constants.h"
 #include "predict/kernel_table.h"
 #include "predict/operator_list.h"
 

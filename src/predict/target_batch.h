@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "predict/device_rates.h"
+#include "kernels/device_rates.h"
 #include "predict/job_memory.h"
 #include "predict/job_prediction.h"
 

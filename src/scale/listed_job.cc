@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "predict/kernel_model.h"
+#include "kernels/kernel_model.h"
 #include "predict/step_estimate.h"
 #include "scale/sharded_list.h"
 #include "scale/stage_partition.h"

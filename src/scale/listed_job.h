@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/status.h"
-#include "predict/device_rates.h"
-#include "predict/kernel_constants.h"
+#include "kernels/device_rates.h"
+#include "kernels/kernel_constants.h"
 #include "predict/operator_list.h"
 #include "scale/pipelined_job.h"
 #include "scale/scaling_curve.h"

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/test_devices.h"
 #include "network/gradient_exchange.h"
 #include "predict/step_estimate.h"
-#include "predict/test_devices.h"
 
 namespace headroom {
 namespace listed_job_test {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "predict/device_rates.h"
+#include "kernels/device_rates.h"
 #include "predict/job_prediction.h"
 #include "scale/scaling_curve.h"
 

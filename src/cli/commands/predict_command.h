@@ -10,7 +10,7 @@
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/gpu_choice.h"
 #include "cli/inputs/open_job.h"
-#include "predict/device_rates.h"
+#include "kernels/device_rates.h"
 #include "predict/operator_list.h"
 #include "predict/step_estimate.h"
 

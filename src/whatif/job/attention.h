@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "cost/attention_time.h"
 #include "cost/dtype.h"
+#include "kernels/attention_time.h"
 #include "whatif/job/operators.h"
 
 namespace headroom {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "analysis/names/operator_costs.h"
-#include "cost/kernel_time.h"
+#include "kernels/tensor_core_time.h"
 #include "whatif/job/operators.h"
 
 namespace headroom {

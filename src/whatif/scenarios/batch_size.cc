@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "analysis/names/operator_costs.h"
-#include "cost/batch_growth.h"
 #include "cost/operator_cost.h"
 #include "cost/roofline.h"
+#include "kernels/batch_growth.h"
 #include "render/number_format.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/operators.h"

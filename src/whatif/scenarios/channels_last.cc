@@ -1,7 +1,7 @@
 // channels-last: activations lie in memory as tensor cores read them (NHWC), so that no convolution
 // reorders its operands. Convolutions of float32 without tensor cores gain nothing from it.
 #include "analysis/names/operator_costs.h"
-#include "cost/kernel_time.h"
+#include "kernels/tensor_core_time.h"
 #include "whatif/job/operators.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/selection.h"

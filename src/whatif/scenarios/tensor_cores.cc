@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/names/operator_costs.h"
-#include "cost/kernel_time.h"
+#include "kernels/tensor_core_time.h"
 #include "whatif/scenarios/selection.h"
 
 namespace headroom {

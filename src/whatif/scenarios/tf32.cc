@@ -1,6 +1,6 @@
 // tf32: matrix products and convolutions in float32 run on tensor cores, in 19 bits. Their times
-// come from shapes (cost/kernel_time.h), never longer than they were; everything else stays. The
-// library asks the driver more before each such call, which costs the host.
+// come from shapes (kernels/tensor_core_time.h), never longer than they were; everything else
+// stays. The library asks the driver more before each such call, which costs the host.
 #include <algorithm>
 #include <string>
 

@@ -1,0 +1,92 @@
+#include "kernels/batch_growth.h"
+
+#include <algorithm>
+
+#include "cost/operator_cost.h"
+#include "cost/roofline.h"
+#include "kernels/tensor_core_time.h"
+
+namespace headroom {
+namespace {
+
+/// What large products sustain.
+struct Sustained {
+  double gemm, convolution, weight_gradient;  ///< Shares of the peak; the last of convolutions.
+  double gemm_bytes;                          ///< Of the bandwidth.
+};
+
+Sustained SustainedIn(DType dtype, bool tensor_cores, const SustainedShares& shares) {
+  if (!tensor_cores) {
+    return {shares.gemm_vector, shares.convolution_vector, shares.convolution_vector,
+            shares.gemm_bytes_tf32};
+  }
+  if (dtype == DType::kTF32) {
+    return {shares.gemm_tf32, shares.convolution_tf32, shares.convolution_weight_tf32,
+            shares.gemm_bytes_tf32};
+  }
+  return {shares.gemm_16, shares.convolution_16, shares.convolution_weight_16,
+          shares.gemm_bytes_16};
+}
+
+/// Of a time in nanoseconds, what must grow with the batch, and the most that may stay.
+struct Parts {
+  double least_growing_ns = 0;
+  double most_staying = 0;  ///< A share.
+};
+
+}  // namespace
+
+std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
+                                     const DeviceSpec& device) {
+  const std::optional<OperatorCost> cost = CostOf(call);
+  const std::optional<double> peak = PeakFlopsPerSecond(
+      device, ran.math_dtype, ran.tensor_cores ? TensorCoreUse::kYes : TensorCoreUse::kNo);
+  const auto time = static_cast<double>(ran.time.ns());
+  if (!cost || !peak || !device.memory_bandwidth_gbs || time <= 0) return std::nullopt;
+  const SustainedShares& shares = device.sustained;
+  const Sustained sustained = SustainedIn(ran.math_dtype, ran.tensor_cores, shares);
+  const double bandwidth = *device.memory_bandwidth_gbs;  // Bytes a nanosecond.
+  double rate = *peak / 1e9;                              // FLOPs a nanosecond.
+  // Of the operands in the type that they have now.
+  const bool halved = BytesPerElement(ran.math_dtype) == 2 && cost->math_dtype == DType::kF32;
+  const double size = halved ? 0.5 : 1;
+  Parts parts;
+  if (const std::optional<GemmShape> gemm = GemmShapeOf(call)) {
+    const GemmLayout layout = LayoutOf(call, *gemm, ran.math_dtype);
+    rate *= sustained.gemm;
+    if (ran.tensor_cores && !layout.aligned) {
+      const std::optional<double> half =
+          PeakFlopsPerSecond(device, DType::kF16, TensorCoreUse::kYes);
+      if (half) rate = std::min(rate, shares.gemm_misaligned * *half / 1e9);
+    }
+    parts.least_growing_ns = cost->flops / rate;
+    const double byte_ns = size / (bandwidth * sustained.gemm_bytes);
+    parts.most_staying = ran.waves ? shares.gemm_lost_when_growing / *ran.waves : 1;
+    if (gemm->batch > 1) {
+      parts.least_growing_ns = std::max(parts.least_growing_ns, cost->bytes * byte_ns);
+    } else {
+      // The weights, or their gradient: read or written once, whatever the batch.
+      const auto extent = static_cast<double>(layout.IsOfWeightGradient() ? gemm->m : gemm->k);
+      const double weights = extent * static_cast<double>(gemm->n) * BytesPerElement(gemm->dtype);
+      parts.most_staying += weights * byte_ns / time;
+    }
+  } else if (const std::optional<ConvolutionShape> convolution = ConvolutionShapeOf(call)) {
+    const double weight_flops = convolution->weight_gradient ? convolution->FlopsPerPart() : 0;
+    const double flops_ns = (cost->flops - weight_flops) / (rate * sustained.convolution) +
+                            weight_flops / (rate * sustained.weight_gradient);
+    parts.least_growing_ns =
+        std::max(flops_ns, cost->bytes * size / (bandwidth * shares.convolution_bytes));
+    const double kernels = ran.tensor_cores ? ConvolutionKernels(*convolution) : 1;
+    parts.most_staying = ran.waves ? shares.convolution_lost_when_growing / *ran.waves
+                                   : shares.convolution_start_us * 1e3 * kernels / time;
+  } else if (IsRecurrent(call.name)) {
+    // Steps wait for each other, with a batch of blocks each.
+    parts.least_growing_ns = cost->flops / (rate * sustained.gemm);
+    parts.most_staying = 1;
+  } else {
+    return std::nullopt;
+  }
+  return std::clamp(1 - parts.least_growing_ns / time, 0.0, std::min(1.0, parts.most_staying));
+}
+
+}  // namespace headroom

@@ -1,0 +1,233 @@
+#include "kernels/device_rates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+namespace headroom {
+namespace {
+
+constexpr double kTera = 1e12, kPerNs = 1e-9;
+
+/// Float32 operations a second of the ordinary lanes at the boost clock. By lanes and clock where
+/// both are known: a data sheet's peak may be that of other units.
+std::optional<double> LanePeak(const DeviceSpec& device) {
+  constexpr double kMultiplyAndAdd = 2, kMega = 1e6;
+  if (device.sm_count && device.fp32_lanes_per_sm && device.boost_clock_mhz) {
+    return kMultiplyAndAdd * *device.sm_count * *device.fp32_lanes_per_sm *
+           *device.boost_clock_mhz * kMega;
+  }
+  if (device.fp32_tflops) return *device.fp32_tflops * kTera;
+  return std::nullopt;
+}
+
+/// Joules of an operation where the card reaches both its power limit and its peak.
+std::optional<double> PowerPerPeak(const DeviceSpec& device) {
+  const std::optional<double> peak = LanePeak(device);
+  if (!device.tdp_w || !peak) return std::nullopt;
+  return *device.tdp_w / *peak;
+}
+
+/// "12" of "12.0".
+std::string_view MajorOf(const DeviceSpec& device) {
+  return std::string_view(device.compute_capability).substr(0, device.compute_capability.find('.'));
+}
+
+/// Whether both are known, and differ.
+bool OtherMajor(const DeviceSpec& a, const DeviceSpec& b) {
+  return !MajorOf(a).empty() && !MajorOf(b).empty() && MajorOf(a) != MajorOf(b);
+}
+
+struct ArchitecturePower {
+  double usual = 0;  ///< Geometric mean.
+  double most = 0;
+};
+
+/// What an operation takes on an architecture's full-size cards: power a peak.
+std::optional<ArchitecturePower> PowerOfArchitecture(const DeviceSpec& device,
+                                                     const DeviceCatalog& catalog) {
+  // A chip sold with more or less memory is one.
+  std::set<double> powers;
+  for (const DeviceSpec& other : catalog.devices()) {
+    const std::optional<double> power = PowerPerPeak(other);
+    if (power && *other.tdp_w >= kFullSizeW && other.architecture == device.architecture &&
+        other.fp32_lanes_per_sm == device.fp32_lanes_per_sm && !OtherMajor(other, device))
+      powers.insert(*power);
+  }
+  if (powers.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double power : powers) sum += std::log(power);
+  return ArchitecturePower{.usual = std::exp(sum / static_cast<double>(powers.size())),
+                           .most = *powers.rbegin()};
+}
+
+/// 1 up to kSmallW, 0 from kFullSizeW on, even in between by ratios.
+double Smallness(const DeviceSpec& device) {
+  if (!device.tdp_w) return 0;
+  return std::clamp(std::log(kFullSizeW / *device.tdp_w) / std::log(kFullSizeW / kSmallW), 0.0,
+                    1.0);
+}
+
+/// Of the peak, what products of the largest tiles reach at full power.
+double ReachOfProducts(const DeviceRates& rates, const KernelConstants& constants) {
+  double best = 0;
+  for (const auto* tiles : {&rates.library->single, &rates.library->batched}) {
+    for (const std::size_t tile : *tiles) best = std::max(best, constants.tiles[tile].efficiency);
+  }
+  return rates.issue_share * std::min(1.0, best);
+}
+
+/// @param smallness  DeviceRates::smallness
+double BandwidthShare(const DeviceSpec& device, double smallness,
+                      const KernelConstants& constants) {
+  if (device.delivered_bandwidth_share) return *device.delivered_bandwidth_share;
+  if (device.vendor == "AMD") return constants.amd;
+  if (device.memory_type.starts_with("HBM")) return constants.hbm;
+  return std::pow(constants.gddr, 1 - smallness) * std::pow(constants.gddr_small, smallness);
+}
+
+/// Of the multiprocessors, in GHz: where the data sheet gives no clock, by its peak.
+double ClockGhz(const DeviceSpec& device, const DeviceRates& rates) {
+  constexpr double kMhzPerGhz = 1e3, kMultiplyAndAdd = 2;
+  if (device.boost_clock_mhz) return *device.boost_clock_mhz / kMhzPerGhz;
+  return rates.flops_per_ns / (kMultiplyAndAdd * rates.processors * rates.lanes);
+}
+
+/// Of a figure that a device lacks: the least of those with its compute capability.
+std::optional<double> LeastOfItsKind(const DeviceSpec& device, const DeviceCatalog& catalog,
+                                     std::optional<double> DeviceSpec::*member) {
+  std::optional<double> least;
+  if (device.compute_capability.empty()) return least;
+  for (const DeviceSpec& other : catalog.devices()) {
+    const std::optional<double>& value = other.*member;
+    if (value && other.compute_capability == device.compute_capability)
+      least = std::min(*value, least.value_or(*value));
+  }
+  return least;
+}
+
+void AlsoGuessed(DeviceRates& rates, std::string_view what) {
+  rates.guessed += (rates.guessed.empty() ? "" : ", ") + std::string(what);
+}
+
+}  // namespace
+
+Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catalog,
+                            const KernelConstants& constants) {
+  DeviceRates rates{.device = &device, .library = constants.LibraryOf(device.architecture)};
+  if (rates.library == nullptr) {
+    return Status::Usage(fmt::format(
+        "{}: kernels of the architecture '{}' are not known; its device file must name one of "
+        "those in data/kernels/constants.toml",
+        device.name, device.architecture));
+  }
+  // The peak of matrix units in full float32, where a vendor has them: its library uses them.
+  const std::optional<double> peak =
+      device.fp32_matrix_tflops ? device.fp32_matrix_tflops : device.fp32_tflops;
+  struct Needed {
+    std::string_view key;
+    const std::optional<double>& value;
+  };
+  for (const Needed& needed : {Needed{"sm_count", device.sm_count}, Needed{"fp32_tflops", peak},
+                               Needed{"memory_bandwidth_gbs", device.memory_bandwidth_gbs}}) {
+    if (!needed.value) {
+      return Status::Usage(
+          fmt::format("{}: its device file does not give {}, without which nothing can be "
+                      "predicted; add it (docs/devices.md)",
+                      device.name, needed.key));
+    }
+  }
+  constexpr double kUsualLanes = 64, kUsualThreads = 2048, kUsualRegisters = 65536;
+  constexpr double kUsualL1 = 128 << 10, kUsualL2 = 4 << 20;
+  const auto figure = [&](std::optional<double> DeviceSpec::*member, std::string_view key,
+                          double usual) {
+    if (device.*member) return *(device.*member);
+    AlsoGuessed(rates, key);
+    return LeastOfItsKind(device, catalog, member).value_or(usual);
+  };
+  rates.processors = *device.sm_count;
+  rates.lanes = figure(&DeviceSpec::fp32_lanes_per_sm, "fp32_lanes_per_sm", kUsualLanes);
+  rates.threads = figure(&DeviceSpec::max_threads_per_sm, "max_threads_per_sm", kUsualThreads);
+  rates.registers = device.registers_per_sm.value_or(kUsualRegisters);
+  rates.l1_bytes = figure(&DeviceSpec::l1_bytes, "l1_bytes", kUsualL1);
+  rates.l2_bytes = figure(&DeviceSpec::l2_bytes, "l2_bytes", kUsualL2);
+  if (device.l3_bytes) rates.l2_bytes = std::max(rates.l2_bytes, *device.l3_bytes);
+  rates.flops_per_ns = *peak * kTera * kPerNs;
+  constexpr double kLanesOfAllSlots = 128;
+  if (device.vendor == "NVIDIA" && rates.lanes >= kLanesOfAllSlots && !rates.library->dual_issue)
+    rates.issue_share = constants.issue_share;
+  rates.smallness = Smallness(device);
+  rates.bytes_per_ns = *device.memory_bandwidth_gbs *
+                       BandwidthShare(device, rates.smallness, constants);  // GB/s are bytes a ns.
+  rates.cached_bytes_per_ns =
+      constants.l2_bytes_a_clock * rates.processors * ClockGhz(device, rates);
+  const bool known_memory =
+      device.memory_type.starts_with("HBM") || device.memory_type.starts_with("GDDR");
+  if (!known_memory && !device.delivered_bandwidth_share) AlsoGuessed(rates, "memory_type");
+  if (!device.tdp_w) AlsoGuessed(rates, "tdp_w");
+  const std::optional<double> power = PowerPerPeak(device);
+  const std::optional<ArchitecturePower> full_size = PowerOfArchitecture(device, catalog);
+  if (!constants.Validated(device.architecture)) {
+    rates.error_scale =
+        device.vendor == "NVIDIA" ? constants.extrapolated_nvidia : constants.extrapolated_amd;
+  }
+  rates.untried_convolutions = rates.library->untried_convolutions;
+  if (power && full_size) {
+    const double full = std::pow(*power / full_size->usual, constants.full_power);
+    const double small = std::pow(*power / full_size->most, constants.low_power);
+    // Weighted by logarithms, so that no watt more or less is a step.
+    const auto blend = [&](double of_full, double of_small) {
+      return std::min(1.0,
+                      std::pow(of_full, 1 - rates.smallness) * std::pow(of_small, rates.smallness));
+    };
+    rates.clock_share = blend(std::min(1.0, full), std::min(1.0, small));
+    // What a card draws all of its power for is no more than what products reach.
+    const double reach = ReachOfProducts(rates, constants);
+    rates.sustained_share = rates.clock_share * reach;
+    // A full-size card has power left there: it is at its limit where its lanes never wait.
+    rates.full_power_share = blend(rates.clock_share, rates.sustained_share);
+  }
+  return rates;
+}
+
+double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
+                      double evidence, const KernelConstants& constants) {
+  const auto index = static_cast<std::size_t>(work);
+  const double profile = 1 - evidence;
+  if (from.library != to.library) return profile * constants.residual_other[index];
+  const std::string& capability = from.device->compute_capability;
+  // The same chip, or one like it: what its kernels do beyond the model they do there as well. Less
+  // than all of it would make every such GPU faster, or slower, than the one that was recorded.
+  const bool twins = !capability.empty() && capability == to.device->compute_capability;
+  return profile * (twins ? 1 : constants.residual_same[index]);
+}
+
+Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates) {
+  return rates.correction ? rates.correction->At(work) : Correction();
+}
+
+ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
+                   const KernelConstants& constants) {
+  const auto index = static_cast<std::size_t>(work);
+  ErrorRange range = constants.errors[index]
+                         .Towards(constants.low_power_errors[index], rates.smallness)
+                         .Scaled(rates.error_scale);
+  if (work == WorkClass::kConvolution && rates.untried_convolutions)
+    range = range.Joined(constants.untried_convolution);
+  // What a small card sustains depends on its minutes before, in which it was not measured.
+  return range.Towards(constants.measured_errors[index], evidence * (1 - rates.smallness));
+}
+
+ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,
+                       const KernelConstants& constants) {
+  const ErrorRange range =
+      constants.step_error.Towards(constants.low_power_step_error, rates.smallness)
+          .Scaled(rates.error_scale);
+  const ErrorRange measured = range.Towards(constants.measured_step_error, evidence);
+  return range.Joined(measured);  // Steps did not get better by it on every GPU.
+}
+
+}  // namespace headroom

@@ -1,0 +1,84 @@
+#include "kernels/local_correction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+namespace headroom {
+namespace {
+
+enum Shape : int { kSingle, kBatched, kConvolution, kPointwise, kSoftmax, kNorm };
+
+/// How far rows of other alignment are.
+double Alignment(double extent, DType dtype) {
+  constexpr double kFar = 2, kAlignedBytes = 16;
+  return std::fmod(extent * static_cast<double>(BytesPerElement(dtype)), kAlignedBytes) == 0 ? 0
+                                                                                             : kFar;
+}
+
+/// How far an operand is that lies otherwise: it runs another kernel of the same tiles, so that
+/// half of what is known of it counts.
+double Layout(bool along_k) {
+  constexpr double kNear = 1;
+  return along_k ? kNear : 0;
+}
+
+}  // namespace
+
+std::pair<LocalCorrection::Kind, LocalCorrection::Point> LocalCorrection::Place(
+    const KernelWork& work) {
+  if (const auto* product = std::get_if<ProductWork>(&work.shape)) {
+    return {
+        {product->batched ? kBatched : kSingle, work.dtype},
+        {std::log(product->batch), std::log(product->m), std::log(product->k), std::log(product->n),
+         Alignment(product->k, work.dtype), Alignment(product->n, work.dtype),
+         Layout(product->first_along_k), Layout(product->second_along_k)}};
+  }
+  if (const auto* convolution = std::get_if<ConvolutionWork>(&work.shape)) {
+    return {{kConvolution, work.dtype},
+            {std::log(convolution->batch), std::log(convolution->in_channels),
+             std::log(convolution->out_channels), std::log(convolution->kernel),
+             std::log(convolution->image), std::log(convolution->stride)}};
+  }
+  if (const auto* rows = std::get_if<RowwiseWork>(&work.shape)) {
+    return {{rows->softmax ? kSoftmax : kNorm, DType::kUnknown},
+            {std::log(rows->rows), std::log(rows->columns)}};
+  }
+  return {{kPointwise, DType::kUnknown}, {std::log(std::get<PointwiseWork>(work.shape).bytes)}};
+}
+
+LocalCorrection::LocalCorrection(const std::vector<Sample>& samples,
+                                 const KernelConstants& constants)
+    : radius_(constants.local_radius), prior_(constants.local_prior), size_(samples.size()) {
+  for (const Sample& sample : samples) {
+    const auto [kind, point] = Place(sample.work);
+    errors_[kind].emplace_back(point, sample.log_error);
+  }
+}
+
+Correction LocalCorrection::At(const KernelWork& work) const {
+  const auto [kind, point] = Place(work);
+  const auto found = errors_.find(kind);
+  if (found == errors_.end()) return {};
+  double near = 0;
+  std::vector<std::pair<double, double>> weighted = {{0, prior_}};  // Error, weight.
+  weighted.reserve(found->second.size() + 1);
+  for (const auto& [other, error] : found->second) {
+    double squares = 0;
+    for (std::size_t i = 0; i < kMaxExtents; ++i)
+      squares += (point[i] - other[i]) * (point[i] - other[i]);
+    const double weight = std::exp(-squares / (2 * radius_ * radius_));
+    near += weight;
+    weighted.emplace_back(error, weight);
+  }
+  std::sort(weighted.begin(), weighted.end());
+  double below = 0;
+  const auto middle = std::find_if(weighted.begin(), weighted.end(), [&](const auto& entry) {
+    below += entry.second;
+    return below >= (near + prior_) / 2;
+  });
+  return {.log_factor = middle == weighted.end() ? 0 : middle->first,
+          .evidence = near / (prior_ + near)};
+}
+
+}  // namespace headroom
