@@ -27,6 +27,11 @@ Result<std::optional<std::string>> ReadFile(const std::string& path) {
   return std::optional(std::move(text).str());
 }
 
+std::string ReadFileOrEmpty(const std::string& path) {
+  Result<std::optional<std::string>> read = ReadFile(path);
+  return read.ok() ? std::move(read).value().value_or("") : "";
+}
+
 Result<std::string> ReadRequiredFile(const std::string& flag, const std::string& path) {
   Result<std::optional<std::string>> text = ReadFile(path);
   if (!text.ok()) return text.status();

@@ -9,16 +9,15 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "analysis/analyze.h"
 #include "analysis/names/reference_data.h"
 #include "answers/data/answer.h"
 #include "answers/data/render.h"
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/payload.h"
-#include "cli/terminal/progress.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"
 
@@ -149,11 +148,8 @@ Status DataCommand::Run() {
   // Wrong keys are told before a large trace is read.
   const Result<std::vector<NamedLoadingChange>> changes = ParseLoadingChanges(changes_);
   if (!changes.ok()) return changes.status();
-  OpenOptions open;
-  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Progress progress(!quiet_, "reading " + Printable(trace_, Charset::kAscii));
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  const Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace_, open);
+  const Result<std::unique_ptr<TraceStore>> store =
+      OpenWithProgress(trace_, {.threads = DefaultThreads()}, quiet_);
   if (!store.ok()) return store.status();
   const auto& log = store.value()->log.rows();
   const bool lost = std::any_of(log.begin(), log.end(), [](const ImportLogRow& row) {

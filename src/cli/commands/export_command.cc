@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <thread>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -15,6 +14,7 @@
 #include "cli/inputs/chakra_files.h"
 #include "cli/inputs/chosen_trace.h"
 #include "cli/inputs/file_report.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/ranks.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
@@ -55,8 +55,7 @@ std::vector<std::string> TableWords() {
 
 }  // namespace
 
-ExportCommand::ExportCommand(Command parent)
-    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+ExportCommand::ExportCommand(Command parent) : threads_(DefaultThreads()) {
   command_ = parent.AddCommand("export", "A trace in the format of another tool", kExportExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_.AddOption("--to", format_, "perfetto, chrome, csv, folded, openmetrics or chakra")

@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
 #include "export/chrome_events.h"
@@ -81,8 +81,7 @@ Status RefuseTwice(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-MergeCommand::MergeCommand(Command parent)
-    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+MergeCommand::MergeCommand(Command parent) : threads_(DefaultThreads()) {
   command_ = parent.AddCommand("merge", "The files of a job's ranks as one trace, on one clock",
                                kMergeExamples);
   command_.AddOption("TRACE", traces_, "Files of the ranks, or their folder")

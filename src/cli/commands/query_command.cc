@@ -8,13 +8,12 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/progress.h"
 #include "cli/terminal/query_output.h"
 #include "cli/terminal/query_shell.h"
 #include "ingest/open_trace.h"
@@ -59,9 +58,7 @@ Result<std::string> ReadStdin() {
 }  // namespace
 
 QueryCommand::QueryCommand(Command parent)
-    : timeout_s_(kTimeoutS),
-      memory_mb_(kMemoryMb),
-      threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+    : timeout_s_(kTimeoutS), memory_mb_(kMemoryMb), threads_(DefaultThreads()) {
   command_ =
       parent.AddCommand("query", "SQL on the tables of a trace, or a shell for it", kQueryExamples);
   command_.AddOption("TRACE", trace_, "The trace").TypeName("");
@@ -97,11 +94,7 @@ QueryCommand::QueryCommand(Command parent)
 }
 
 Result<std::unique_ptr<TraceStore>> QueryCommand::Read() const {
-  OpenOptions open;
-  open.threads = threads_;
-  Progress progress(!quiet_, "reading " + Printable(trace_, Charset::kAscii));
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  return OpenTrace(trace_, open);
+  return OpenWithProgress(trace_, {.threads = threads_}, quiet_);
 }
 
 Status QueryCommand::Run() {

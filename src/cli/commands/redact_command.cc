@@ -16,7 +16,6 @@
 #include <span>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "analysis/analyzed_trace.h"
@@ -26,6 +25,7 @@
 #include "base/atomic_file.h"
 #include "base/private_file.h"
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/output.h"
 #include "cost/device_spec.h"
 #include "cost/dtype.h"
@@ -146,8 +146,7 @@ std::array<std::int64_t, kSecretKinds> CountsOf(const std::vector<Replacement>& 
 
 }  // namespace
 
-RedactCommand::RedactCommand(Command parent)
-    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+RedactCommand::RedactCommand(Command parent) : threads_(DefaultThreads()) {
   command_ = parent.AddCommand("redact", "A copy of a trace that does not tell whose it is",
                                kRedactExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
 #include "export/written_trace.h"
@@ -110,8 +110,7 @@ void WriteList(const std::vector<Met>& list, JsonWriter& json) {
 
 }  // namespace
 
-RepairCommand::RepairCommand(Command parent)
-    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+RepairCommand::RepairCommand(Command parent) : threads_(DefaultThreads()) {
   command_ = parent.AddCommand("repair", "A clean copy of a damaged trace, and what was mended",
                                kRepairExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "analysis/names/reference_data.h"
 #include "answers/report/csv.h"
@@ -17,6 +16,7 @@
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/join_processes.h"
 #include "cli/inputs/open_job.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/ranks.h"
 #include "embedded/page_files.h"
 #include "ranks/straggler_finding.h"
@@ -179,7 +179,7 @@ ReportCommand::ReportCommand(Command parent) {
   command_
       .AddOption("--threads", threads_,
                  fmt::format("Threads that read; the result is the same for any [{} here]",
-                             std::max(1u, std::thread::hardware_concurrency())))
+                             DefaultThreads()))
       .TypeName("N")
       .Check(WholeNumber(1, 1024))
       .Group(kRunning);
@@ -295,8 +295,7 @@ Status ReportCommand::WritePage() {
                                    .open = std::move(request.value().open)};
   options.analysis.path = files_.paths.front();
   options.analysis.rank = rank_;
-  options.open.threads =
-      threads_.value_or(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  options.open.threads = threads_.value_or(DefaultThreads());
   options.report.inputs = traces_;
   if (top_) options.report.top = static_cast<std::size_t>(*top_);
   options.report.check_arguments = CheckArguments(1);

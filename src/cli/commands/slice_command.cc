@@ -7,12 +7,12 @@
 #include <cmath>
 #include <memory>
 #include <string_view>
-#include <thread>
 
 #include "analysis/analyzed_trace.h"
 #include "analysis/names/reference_data.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/chosen_trace.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/step_range.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
@@ -62,8 +62,7 @@ Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
 
 }  // namespace
 
-SliceCommand::SliceCommand(Command parent)
-    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+SliceCommand::SliceCommand(Command parent) : threads_(DefaultThreads()) {
   command_ = parent.AddCommand("slice", "Some steps, a stretch or one rank of a trace, as a trace",
                                kSliceExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");

@@ -15,6 +15,7 @@
 #include "capture/launched_program.h"
 #include "capture/metrics/board/clock.h"
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/link_page.h"
 #include "cli/terminal/output.h"
 #include "embedded/page_files.h"
@@ -132,7 +133,7 @@ Result<std::unique_ptr<TraceSession>> UiCommand::Open(
                                    .calibration = options_.calibration,
                                    .measured_step_ms = measured_step_ms,
                                    .captures = std::move(captures).value()};
-  options.open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.open.threads = DefaultThreads();
   options.analysis.path = trace;
   options.report.inputs = {trace};
   options.report.check_arguments = CheckArguments();

@@ -12,9 +12,9 @@
 #include "analysis/analyzed_trace.h"
 #include "analysis/names/reference_data.h"
 #include "base/atomic_file.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/ranks.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/progress.h"
 #include "export/chakra_trace.h"
 #include "export/trace_part.h"
 #include "ingest/open_trace.h"
@@ -61,11 +61,7 @@ class ChakraFiles {
 
  private:
   Result<std::unique_ptr<TraceStore>> Read(const std::string& path) const {
-    OpenOptions open;
-    open.threads = threads_;
-    Progress progress(!quiet_, "reading " + Printable(path, Charset::kAscii));
-    open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-    return OpenTrace(path, open);
+    return OpenWithProgress(path, {.threads = threads_}, quiet_);
   }
 
   Status WriteRanks(const TraceStore& store, const std::string& path) {

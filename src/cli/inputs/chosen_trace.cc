@@ -4,24 +4,15 @@
 
 #include <utility>
 
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/ranks.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/progress.h"
 #include "export/trace_part.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"
 
 namespace headroom::cli {
 namespace {
-
-Result<std::unique_ptr<TraceStore>> ReadWithProgress(const std::string& path, int threads,
-                                                     bool quiet) {
-  OpenOptions open;
-  open.threads = threads;
-  Progress progress(!quiet, "reading " + Printable(path, Charset::kAscii));
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  return OpenTrace(path, open);
-}
 
 /// The whole store where the file is of that rank, or its part; null where it holds nothing of it.
 std::unique_ptr<TraceStore> RankOf(std::unique_ptr<TraceStore> store, const std::string& path,
@@ -43,7 +34,7 @@ Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     const std::string& path = files.paths[i];
-    Result<std::unique_ptr<TraceStore>> store = ReadWithProgress(path, threads, quiet);
+    Result<std::unique_ptr<TraceStore>> store = OpenWithProgress(path, {.threads = threads}, quiet);
     if (!store.ok()) {
       // What lies in a folder need not be one of the job's traces.
       if (!files.of_folder[i]) return store.status();

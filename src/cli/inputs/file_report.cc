@@ -14,7 +14,7 @@
 #include "analysis/names/group_rules.h"
 #include "analysis/names/name_facts.h"
 #include "answers/report/shown_row.h"
-#include "cli/terminal/progress.h"
+#include "cli/inputs/open_with_progress.h"
 #include "export/trace_part.h"
 #include "render/escape.h"
 #include "render/number_format.h"
@@ -40,11 +40,12 @@ Status Forecast(const TraceStore& store, const ReferenceData& reference, const F
 Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
                                                    std::unique_ptr<TraceStore> first,
                                                    const std::vector<std::string>& further,
-                                                   const OpenOptions& open) {
+                                                   const FileRequest& request) {
   std::vector<std::unique_ptr<TraceStore>> parts;
   parts.push_back(std::move(first));
   for (const std::string& file : further) {
-    Result<std::unique_ptr<TraceStore>> part = OpenTrace(file, open);
+    Result<std::unique_ptr<TraceStore>> part =
+        OpenWithProgress(file, request.open, !request.progress);
     if (!part.ok()) return part.status();
     parts.push_back(std::move(part).value());
   }
@@ -62,14 +63,12 @@ Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
 Status Fill(const std::string& path, const ReferenceData& reference, const FileRequest& request,
             ResourceLog& log, FileResult& result) {
   log.Enter("read");
-  Progress progress(request.progress, "reading " + Printable(path, Charset::kAscii));
-  OpenOptions open = request.open;
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, open);
+  Result<std::unique_ptr<TraceStore>> store =
+      OpenWithProgress(path, request.open, !request.progress);
   if (!store.ok()) return store.status();
   const auto further = request.recordings.find(path);
   if (further != request.recordings.end()) {
-    store = OpenRecordings(path, std::move(store).value(), further->second, open);
+    store = OpenRecordings(path, std::move(store).value(), further->second, request);
     if (!store.ok()) return store.status();
   }
   const std::vector<std::int64_t> ranks = RanksOfProcesses(*store.value());

@@ -9,23 +9,15 @@
 
 #include "analysis/analyzed_trace.h"
 #include "analysis/names/reference_data.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/ranks.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/progress.h"
 #include "export/chrome_events.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"
 
 namespace headroom::cli {
 namespace {
-
-Result<std::unique_ptr<TraceStore>> Open(const std::string& path, const JobTracesOptions& options) {
-  OpenOptions open;
-  open.threads = options.threads;
-  Progress progress(!options.quiet, "reading " + Printable(path, Charset::kAscii));
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  return OpenTrace(path, open);
-}
 
 /// What to say where files got their ranks by their place; empty: none did.
 std::string OnNumberedFiles(const std::vector<RankTimeline>& timelines,
@@ -57,7 +49,8 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     const std::string& path = files.paths[i];
-    const Result<std::unique_ptr<TraceStore>> store = Open(path, options);
+    const Result<std::unique_ptr<TraceStore>> store =
+        OpenWithProgress(path, {.threads = options.threads}, options.quiet);
     if (!store.ok()) {
       // What lies in a folder need not be one of the job's traces.
       if (!files.of_folder[i]) return store.status();

@@ -1,13 +1,12 @@
 #include "cli/inputs/open_job.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/step_range.h"
 #include "cli/inputs/trace_files.h"
-#include "cli/terminal/progress.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"
 #include "serve/join_capture_files.h"
@@ -77,17 +76,11 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
       ReferenceData::LoadBuiltIn(options.device_files);
   if (!reference.ok()) return reference.status();
   opened.reference = std::move(reference).value();
-  OpenOptions open;
-  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Progress progress(!options.quiet, "reading " + Printable(trace, Charset::kAscii));
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace, open);
+  const OpenOptions open = {.threads = DefaultThreads()};
+  Result<std::unique_ptr<TraceStore>> store = OpenWithProgress(trace, open, options.quiet);
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();
-  OpenOptions of_captures;
-  of_captures.threads = open.threads;
-  if (Status joined =
-          JoinCaptureFiles(*opened.store, *opened.reference, captures.value(), of_captures);
+  if (Status joined = JoinCaptureFiles(*opened.store, *opened.reference, captures.value(), open);
       !joined.ok())
     return joined;
   opened.analysis = std::move(analysis).value();

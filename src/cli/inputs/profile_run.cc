@@ -10,16 +10,15 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "analysis/analyzed_trace.h"
 #include "analysis/names/name_facts.h"
 #include "answers/report/job_report.h"
 #include "base/read_file.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/ranks.h"
 #include "cli/inputs/trace_files.h"
-#include "cli/terminal/progress.h"
 #include "compare/baseline_file.h"
 #include "export/trace_part.h"
 #include "ingest/open_trace.h"
@@ -74,11 +73,8 @@ Result<ProfiledFile> ProfileStore(const TraceStore& store, const std::string& pa
 Result<std::vector<ProfiledFile>> ProfileFile(const std::string& path, bool has_others,
                                               const ReferenceData& reference,
                                               const JobOptions& options) {
-  OpenOptions open;
-  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Progress progress(!options.quiet, "reading " + Printable(path, Charset::kAscii));
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  Result<std::unique_ptr<TraceStore>> opened = OpenTrace(path, open);
+  Result<std::unique_ptr<TraceStore>> opened =
+      OpenWithProgress(path, {.threads = DefaultThreads()}, options.quiet);
   if (!opened.ok()) return opened.status();
   std::vector<ProfiledFile> profiled;
   const auto add = [&](const TraceStore& store, std::optional<std::int64_t> rank, bool several) {

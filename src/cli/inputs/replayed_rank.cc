@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "cli/inputs/job_traces.h"
+#include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/output.h"
 #include "ranks/median_rank.h"
 #include "render/escape.h"
@@ -56,10 +56,9 @@ Result<ReplayedRank> ChooseReplayedRank(const TraceFiles& files, const JobOption
   }
   Result<AnalysisOptions> analysis = AnalysisOf(options);
   if (!analysis.ok()) return analysis.status();
-  Result<JobTraces> traces = ReadJobTraces(
-      files, {.analysis = std::move(analysis).value(),
-              .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
-              .quiet = options.quiet});
+  Result<JobTraces> traces = ReadJobTraces(files, {.analysis = std::move(analysis).value(),
+                                                   .threads = DefaultThreads(),
+                                                   .quiet = options.quiet});
   if (!traces.ok()) return traces.status();
   JobRanks& job = traces.value().ranks;
   if (job.ranks.empty()) return Status::Usage(job.issues.front().detail);

@@ -35,11 +35,6 @@ int OpenError(std::uint32_t type, std::uint64_t config, bool of_kernel) {
   return 0;
 }
 
-std::string TextOf(const std::string& path) {
-  const Result<std::optional<std::string>> read = ReadFile(path);
-  return read.ok() ? read.value().value_or("") : "";
-}
-
 /// Whether this thread has a capability in effect.
 bool HasCapability(std::string_view status, int capability) {
   Lines lines(status);
@@ -61,12 +56,13 @@ bool IsMissing(int error) { return error == ENOENT || error == EOPNOTSUPP || err
 
 CounterAnswers AskForCounters() {
   constexpr int kCapPerfmon = 38;  // Not in the headers of kernels before 5.8.
-  const std::string status = TextOf("/proc/self/status");
-  return {.paranoid = Fields(TextOf("/proc/sys/kernel/perf_event_paranoid")).NextNumber<int>(),
-          .may_perfmon = HasCapability(status, kCapPerfmon) || HasCapability(status, CAP_SYS_ADMIN),
-          .software_error = OpenError(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false),
-          .program_error = OpenError(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false),
-          .kernel_error = OpenError(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true)};
+  const std::string status = ReadFileOrEmpty("/proc/self/status");
+  return {
+      .paranoid = Fields(ReadFileOrEmpty("/proc/sys/kernel/perf_event_paranoid")).NextNumber<int>(),
+      .may_perfmon = HasCapability(status, kCapPerfmon) || HasCapability(status, CAP_SYS_ADMIN),
+      .software_error = OpenError(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false),
+      .program_error = OpenError(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false),
+      .kernel_error = OpenError(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true)};
 }
 
 MachineCheck CounterCheck(const CounterAnswers& answers) {

@@ -60,9 +60,8 @@ std::optional<MachineCheck> AskDriver(MachineCheck (*check)()) {
 }
 
 /// The content of a small file without the line's end; empty where it cannot be read.
-std::string TextOf(const std::string& path) {
-  const Result<std::optional<std::string>> read = ReadFile(path);
-  std::string content = read.ok() ? read.value().value_or("") : "";
+std::string LineOf(const std::string& path) {
+  std::string content = ReadFileOrEmpty(path);
   while (content.ends_with('\n')) content.pop_back();
   return content;
 }
@@ -81,7 +80,7 @@ std::string ShellWord(std::string_view text) {
 
 MachineCheck CheckClock() {
   const std::string source =
-      TextOf("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+      LineOf("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (headroom_impl_has_counter() != 0) {
     return {.name = "clock",
             .finding = fmt::format("invariant counter; kernel clock source: {}",
@@ -163,7 +162,7 @@ MachineCheck CheckDisk(const std::string& folder) {
 
 MachineCheck CheckCgroup() {
   const Cgroups groups =
-      FindCgroups(TextOf("/proc/self/cgroup"), TextOf("/proc/self/mountinfo"), "");
+      FindCgroups(LineOf("/proc/self/cgroup"), LineOf("/proc/self/mountinfo"), "");
   if (groups.cpu.folders.empty() && groups.memory.folders.empty()) {
     return {.name = "cgroup",
             .state = CheckState::kLimited,
@@ -176,13 +175,13 @@ MachineCheck CheckCgroup() {
     if (value && (!into || *value < *into)) into = value;
   };
   for (const std::string& level : groups.cpu.folders) {
-    least(cores, groups.cpu.v2 ? ParseCpuMax(TextOf(level + "/cpu.max"))
-                               : CpuQuota(TextOf(level + "/cpu.cfs_quota_us"),
-                                          TextOf(level + "/cpu.cfs_period_us")));
+    least(cores, groups.cpu.v2 ? ParseCpuMax(LineOf(level + "/cpu.max"))
+                               : CpuQuota(LineOf(level + "/cpu.cfs_quota_us"),
+                                          LineOf(level + "/cpu.cfs_period_us")));
   }
   for (const std::string& level : groups.memory.folders) {
     const auto limit = ParseMemoryLimit(
-        TextOf(level + (groups.memory.v2 ? "/memory.max" : "/memory.limit_in_bytes")));
+        LineOf(level + (groups.memory.v2 ? "/memory.max" : "/memory.limit_in_bytes")));
     if (limit) least(memory, static_cast<double>(*limit));
   }
   return {.name = "cgroup",
@@ -192,7 +191,7 @@ MachineCheck CheckCgroup() {
 }
 
 MachineCheck CheckPressure() {
-  if (!TextOf("/proc/pressure/cpu").empty())
+  if (!LineOf("/proc/pressure/cpu").empty())
     return {.name = "pressure", .finding = "/proc/pressure can be read"};
   return {.name = "pressure",
           .state = CheckState::kLimited,

@@ -10,25 +10,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "base/read_file.h"
 #include "render/escape.h"
 
 namespace headroom::cli {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
-
-}  // namespace
 
 std::string LastLine(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
@@ -71,7 +61,7 @@ Result<std::string> RunPythonProgram(const std::string& python, const NamedText&
     printed.append(buffer.data(), n);
   const int ended = pclose(pipe);
   if (ended == -1 || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
-    const std::string cause = LastLine(TextOf(errors));
+    const std::string cause = LastLine(ReadFileOrEmpty(errors));
     return Status::Usage(fmt::format(
         "{} could not {}: {}; --python names a Python that has PyTorch", python, what,
         cause.empty() ? fmt::format("it ended with status {} and said nothing",
