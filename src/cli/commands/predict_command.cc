@@ -1,32 +1,22 @@
 #include "cli/commands/predict_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <map>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "answers/predict/answer.h"
-#include "answers/predict/machine_steps.h"
+#include "answers/predict/listed_steps.h"
+#include "answers/predict/operator_table.h"
 #include "base/read_file.h"
-#include "base/text.h"
 #include "cli/flags/value_checks.h"
 #include "cli/terminal/output.h"
-#include "cost/device_spec.h"
-#include "network/gradient_exchange.h"
 #include "predict/csv_table.h"
-#include "predict/kernel_table.h"
 #include "predict/memory_timeline.h"
 #include "predict/operator_list.h"
-#include "predict/step_estimate.h"
 #include "render/escape.h"
-#include "render/number_format.h"
-#include "scale/listed_job.h"
 #include "whatif/forecast.h"
 
 namespace headroom::cli {
@@ -169,84 +159,14 @@ Status PredictCommand::PredictTable() const {
   RemarkOnUnused(std::array{source.value(), target.value()});
   const Result<CsvTable> table = ReadCsv(table_path_);
   if (!table.ok()) return table.status();
-  const DeviceCatalog& catalog = gpus_.models().devices();
-  std::map<std::string, bool> is_source;  // By name of a device.
-  const Result<std::vector<MeasuredOperator>> operators =
-      ReadMeasuredOperators(table.value(), [&](const std::string& name) {
-        const auto [entry, is_new] = is_source.try_emplace(name);
-        if (is_new) entry->second = catalog.Find(name) == source.value().device;
-        return entry->second;
-      });
-  if (!operators.ok()) return operators.status();
-  const std::vector<std::optional<PredictedMs>> predictions = PredictOperators(
-      operators.value(), source.value(), target.value(), gpus_.models().constants());
-  if (operators.value().empty())
-    return Status::NoAnswer(fmt::format(
-        "{}: has a header and no row; each row is an operator (docs/predict.md)", table_path_));
-  if (std::none_of(predictions.begin(), predictions.end(),
-                   [](const auto& prediction) { return prediction.has_value(); })) {
-    return Status::NoAnswer(fmt::format(
-        "{}: no row can be predicted: none was measured on {}, or in a type that it and {} have a "
-        "peak for",
-        table_path_, source.value().device->short_name, target.value().device->short_name));
-  }
-  std::vector<std::string> cells = table.value().header;
-  for (const char* column : {"predicted_ms", "predicted_low_ms", "predicted_high_ms"}) {
-    if (table.value().Column(column)) {
-      return Status::BadInput(
-          fmt::format("{}: has a column {} already; leave it out", table_path_, column));
-    }
-    cells.emplace_back(column);
-  }
-  std::string text = CsvLine(cells);
-  std::size_t elsewhere = 0, without_model = 0, on_tensor_cores = 0;
-  for (std::size_t row = 0; row < predictions.size(); ++row) {
-    cells = table.value().rows[row];
-    const std::optional<PredictedMs>& ms = predictions[row];
-    for (const double PredictedMs::*part :
-         {&PredictedMs::mid, &PredictedMs::low, &PredictedMs::high})
-      cells.push_back(ms ? fmt::format("{:.6f}", *ms.*part) : "");
-    text += CsvLine(cells);
-    if (!ms) ++(operators.value()[row].on_source ? without_model : elsewhere);
-    // What was measured on the target itself is as it was.
-    if (ms && ms->low < ms->high && OnTensorCores(operators.value()[row].work)) ++on_tensor_cores;
-  }
+  const Result<PredictedTable> predicted = PredictOperatorTable(
+      table.value(), table_path_, source.value(), target.value(), gpus_.models());
+  if (!predicted.ok()) return predicted.status();
   if (!options_.quiet) {
-    const std::vector<std::string> misspelt = MisspeltColumns(table.value());
-    if (!misspelt.empty())
-      Remark(fmt::format(
-          "not read: {} {}\n", misspelt.size() == 1 ? "column" : "columns",
-          Printable(fmt::format("{}", fmt::join(misspelt, ", ")), CharsetOfEnvironment())));
-    const TableUncertainty doubts =
-        UncertaintyOf(operators.value(), source.value(), gpus_.models().constants());
-    if (doubts.implausible > 0) {
-      Remark(fmt::format(
-          "{}: {} took a time that {} cannot have taken, or 100 times what it should; latency_ms "
-          "is in milliseconds\n",
-          table.value().Place(doubts.first),
-          doubts.implausible == 1
-              ? "the row"
-              : fmt::format("this and {}", Plural(doubts.implausible - 1, "more row")),
-          source.value().device->short_name));
-    }
-    if (on_tensor_cores > 0) {
-      Remark(
-          fmt::format("{} on tensor cores: only ever held against one H200, so their ranges are "
-                      "{} times as wide\n",
-                      Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
-    }
-    if (elsewhere > 0) {
-      Remark(fmt::format("{} rows are of another device than {} and have no prediction\n",
-                         elsewhere, source.value().device->short_name));
-    }
-    if (without_model > 0)
-      Remark(fmt::format("{} rows have a type that {} or {} has no peak for, and no prediction\n",
-                         without_model, source.value().device->short_name,
-                         target.value().device->short_name));
-    const std::string why = gpus_.models().WhyExtrapolated(target.value());
-    if (!why.empty()) Remark(fmt::format("{}: {}\n", target.value().device->short_name, why));
+    for (const std::string& remark : predicted.value().remarks)
+      Remark(Printable(remark, CharsetOfEnvironment()) + "\n");
   }
-  return WriteResult(text, output_path_);
+  return WriteResult(predicted.value().csv, output_path_);
 }
 
 Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
@@ -255,83 +175,7 @@ Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
   RemarkOnUnused(targets);
   const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
-  for (std::size_t group = 0; group < lists.value().size(); ++group) {
-    const OperatorList& list = lists.value()[group];
-    if (list.works.empty()) {
-      const std::string doubt = list.Doubt();
-      report.abstained.push_back(
-          {.trace = operators_path_,
-           .why = fmt::format("no operator{} has kernels that are known (docs/predict.md){}{}",
-                              list.name.empty() ? "" : fmt::format(" of '{}'", list.name),
-                              doubt.empty() ? "" : ": ", doubt)});
-      continue;
-    }
-    for (const DeviceRates& rate : targets) {
-      const Result<StepEstimate> estimate = EstimateStep(list, rate, gpus_.models().constants());
-      if (!estimate.ok()) {
-        return Status::Of(estimate.status().code(),
-                          fmt::format("{}: {}", operators_path_, estimate.status().message()));
-      }
-      std::string why = fmt::format("{} of {} operators have no kernels: views, or not known",
-                                    list.without_work, list.operators);
-      if (list.collectives > 0) {
-        why +=
-            fmt::format("; {} of communication between GPUs {} not in it",
-                        Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
-      }
-      std::string doubt = list.Doubt();
-      if (const std::string of_gpu = gpus_.models().WhyExtrapolated(rate); !of_gpu.empty())
-        doubt += (doubt.empty() ? "" : "; ") + of_gpu;
-      report.targets.push_back(
-          {.group = group,
-           .workload = list.name,
-           .gpu = rate.device->short_name,
-           .full_name = rate.device->name,
-           .step = estimate.value().step,
-           .phases_ms = estimate.value().phase_ms,
-           .gpu_memory_bytes = rate.device->UsableBytes(),
-           .energy = EnergyOn(rate, estimate.value().activity, estimate.value().step,
-                              gpus_.models().constants()),
-           .measured_operators = rate.correction ? rate.correction->size() : 0,
-           .measured_share = estimate.value().measured_share,
-           .why = why,
-           .doubt = doubt});
-      if (!machines.empty()) ScaleOut(list, rate, estimate.value(), machines, report);
-    }
-  }
-  if (report.targets.empty()) {
-    const PredictAbstention& first = report.abstained.front();
-    return Status::NoAnswer(fmt::format("{}: {}", first.trace, first.why));
-  }
-  return Status::Ok();
-}
-
-void PredictCommand::ScaleOut(const OperatorList& list, const DeviceRates& rate,
-                              const StepEstimate& estimate,
-                              std::span<const PlannedMachine> machines,
-                              PredictReport& report) const {
-  PredictedTarget& target = report.targets.back();
-  const bool any = std::any_of(machines.begin(), machines.end(),
-                               [&](const auto& machine) { return machine.gpu == target.gpu; });
-  if (!any) return;
-  const KernelConstants& constants = gpus_.models().constants();
-  const Result<std::unique_ptr<ListedJob>> job =
-      ListedJob::Make(list, rate, constants, kBucketBytes);
-  if (!job.ok()) {
-    for (const PlannedMachine& machine : machines)
-      target.machines.push_back(
-          {.price = machine.price, .step = {}, .no_answer = job.status().message()});
-    return;
-  }
-  AddMachineSteps(
-      *job.value(), machines,
-      [&](double step_ms) -> std::optional<double> {
-        StepActivity activity = estimate.activity;
-        activity.step_ms = step_ms;
-        const std::optional<StepEnergy> energy = ModelledEnergy(activity, rate, constants);
-        return energy ? std::optional(energy->joules) : std::nullopt;
-      },
-      target);
+  return AddListedSteps(lists.value(), operators_path_, targets, gpus_.models(), machines, report);
 }
 
 Status PredictCommand::PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,

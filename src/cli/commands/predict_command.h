@@ -11,8 +11,6 @@
 #include "cli/inputs/gpu_choice.h"
 #include "cli/inputs/open_job.h"
 #include "kernels/device_rates.h"
-#include "predict/operator_list.h"
-#include "predict/step_estimate.h"
 
 namespace headroom::cli {
 
@@ -29,9 +27,6 @@ class PredictCommand : public Subcommand {
   Status PredictTable() const;
   Status PredictLists(std::span<const DeviceRates> targets,
                       std::span<const PlannedMachine> machines, PredictReport& report) const;
-  /// Of the report's last target.
-  void ScaleOut(const OperatorList& list, const DeviceRates& rate, const StepEstimate& estimate,
-                std::span<const PlannedMachine> machines, PredictReport& report) const;
   Status PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
                       std::span<const PlannedMachine> machines, PredictReport& report) const;
 

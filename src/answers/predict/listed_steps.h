@@ -1,0 +1,24 @@
+// Steps that are known as lists of operators alone, on GPUs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "answers/predict/render.h"
+#include "base/status.h"
+#include "kernels/device_rates.h"
+#include "predict/gpu_models.h"
+#include "predict/operator_list.h"
+
+namespace headroom {
+
+/// Adds what each list takes on each target. Fails with kNoAnswer where none has an operator whose
+/// kernels are known.
+///
+/// @param path      of the lists, for messages
+/// @param machines  to which the job of one GPU may be scaled out
+Status AddListedSteps(std::span<const OperatorList> lists, const std::string& path,
+                      std::span<const DeviceRates> targets, const GpuModels& models,
+                      std::span<const PlannedMachine> machines, PredictReport& report);
+
+}  // namespace headroom

@@ -1,0 +1,113 @@
+#include "answers/predict/operator_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "cost/device_spec.h"
+#include "predict/kernel_table.h"
+#include "render/number_format.h"
+
+namespace headroom {
+namespace {
+
+std::vector<std::string> RemarksOn(const CsvTable& table,
+                                   const std::vector<MeasuredOperator>& operators,
+                                   const std::vector<std::optional<PredictedMs>>& predictions,
+                                   const DeviceRates& source, const DeviceRates& target,
+                                   const GpuModels& models) {
+  std::size_t elsewhere = 0, without_model = 0, on_tensor_cores = 0;
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const std::optional<PredictedMs>& ms = predictions[row];
+    if (!ms) ++(operators[row].on_source ? without_model : elsewhere);
+    // What was measured on the target itself is as it was.
+    if (ms && ms->low < ms->high && OnTensorCores(operators[row].work)) ++on_tensor_cores;
+  }
+  std::vector<std::string> remarks;
+  const std::vector<std::string> misspelt = MisspeltColumns(table);
+  if (!misspelt.empty())
+    remarks.push_back(fmt::format("not read: {} {}", misspelt.size() == 1 ? "column" : "columns",
+                                  fmt::join(misspelt, ", ")));
+  const TableUncertainty doubts = UncertaintyOf(operators, source, models.constants());
+  if (doubts.implausible > 0) {
+    remarks.push_back(fmt::format(
+        "{}: {} took a time that {} cannot have taken, or 100 times what it should; latency_ms "
+        "is in milliseconds",
+        table.Place(doubts.first),
+        doubts.implausible == 1
+            ? "the row"
+            : fmt::format("this and {}", Plural(doubts.implausible - 1, "more row")),
+        source.device->short_name));
+  }
+  if (on_tensor_cores > 0) {
+    remarks.push_back(
+        fmt::format("{} on tensor cores: only ever held against one H200, so their ranges are "
+                    "{} times as wide",
+                    Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
+  }
+  if (elsewhere > 0) {
+    remarks.push_back(fmt::format("{} rows are of another device than {} and have no prediction",
+                                  elsewhere, source.device->short_name));
+  }
+  if (without_model > 0)
+    remarks.push_back(
+        fmt::format("{} rows have a type that {} or {} has no peak for, and no prediction",
+                    without_model, source.device->short_name, target.device->short_name));
+  const std::string why = models.WhyExtrapolated(target);
+  if (!why.empty()) remarks.push_back(fmt::format("{}: {}", target.device->short_name, why));
+  return remarks;
+}
+
+}  // namespace
+
+Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::string& path,
+                                            const DeviceRates& source, const DeviceRates& target,
+                                            const GpuModels& models) {
+  const DeviceCatalog& catalog = models.devices();
+  std::map<std::string, bool> is_source;  // By name of a device.
+  const Result<std::vector<MeasuredOperator>> operators =
+      ReadMeasuredOperators(table, [&](const std::string& name) {
+        const auto [entry, is_new] = is_source.try_emplace(name);
+        if (is_new) entry->second = catalog.Find(name) == source.device;
+        return entry->second;
+      });
+  if (!operators.ok()) return operators.status();
+  const std::vector<std::optional<PredictedMs>> predictions =
+      PredictOperators(operators.value(), source, target, models.constants());
+  if (operators.value().empty())
+    return Status::NoAnswer(fmt::format(
+        "{}: has a header and no row; each row is an operator (docs/predict.md)", path));
+  if (std::none_of(predictions.begin(), predictions.end(),
+                   [](const auto& prediction) { return prediction.has_value(); })) {
+    return Status::NoAnswer(fmt::format(
+        "{}: no row can be predicted: none was measured on {}, or in a type that it and {} have a "
+        "peak for",
+        path, source.device->short_name, target.device->short_name));
+  }
+  std::vector<std::string> cells = table.header;
+  for (const char* column : {"predicted_ms", "predicted_low_ms", "predicted_high_ms"}) {
+    if (table.Column(column)) {
+      return Status::BadInput(
+          fmt::format("{}: has a column {} already; leave it out", path, column));
+    }
+    cells.emplace_back(column);
+  }
+  std::string text = CsvLine(cells);
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    cells = table.rows[row];
+    const std::optional<PredictedMs>& ms = predictions[row];
+    for (const double PredictedMs::*part :
+         {&PredictedMs::mid, &PredictedMs::low, &PredictedMs::high})
+      cells.push_back(ms ? fmt::format("{:.6f}", *ms.*part) : "");
+    text += CsvLine(cells);
+  }
+  return PredictedTable{std::move(text),
+                        RemarksOn(table, operators.value(), predictions, source, target, models)};
+}
+
+}  // namespace headroom
