@@ -89,8 +89,7 @@ BaselineCommand::BaselineCommand(Command parent) : folder_(kBaselineFolder) {
   list_ = command_.AddCommand("list", "The baselines of the folder", kBaselineExamples);
   list_.AddFlag("--json", json_, "One JSON object, format headroom.baselines/1");
   for (const Command of : {save_, list_}) {
-    of.AddOption("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))
-        .TypeName("DIR");
+    of.AddOption("--dir", folder_, "Folder of baselines").ShowDefault().TypeName("DIR");
   }
 }
 

@@ -127,11 +127,14 @@ CalibrateCommand::CalibrateCommand(Command parent) {
                    "Latency and bandwidth between machines, in PyTorch, on each at once; needs -o");
   command_.AddOption("--master", network_.master, "Of --network: where rank 0 is")
       .TypeName("ADDRESS:PORT");
-  command_.AddOption("--rank", network_.rank, "Of --network: number of this machine [0]")
+  command_.AddOption("--rank", network_.rank, "Of --network: number of this machine")
+      .ShowDefault()
       .TypeName("R");
-  command_.AddOption("--world", network_.world, "Of --network: number of machines [2]")
+  command_.AddOption("--world", network_.world, "Of --network: number of machines")
+      .ShowDefault()
       .TypeName("N");
-  command_.AddOption("--backend", network_.backend, "Of --network: gloo or nccl [gloo]")
+  command_.AddOption("--backend", network_.backend, "Of --network: gloo or nccl")
+      .ShowDefault()
       .TypeName("NAME")
       .Check(OneOf({"gloo", "nccl"}));
   command_.AddOption("-o,--output", output_path_, "Write there, not where later runs find it")

@@ -84,7 +84,8 @@ DataCommand::DataCommand(Command parent) {
   command_.AddOption("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]").TypeName("");
   command_
       .AddOption("--loader", loader_,
-                 "Of several loaders, the K-th by how long the loop waited for them [1]")
+                 "Of several loaders, the K-th by how long the loop waited for them")
+      .ShowDefault()
       .TypeName("K")
       .Check(WholeNumber(1, 1'000'000));
   command_.AddFlag("--json", json_, "One JSON object, format headroom.data/1");
@@ -105,10 +106,11 @@ DataCommand::DataCommand(Command parent) {
         return IsListOfCounts(text) ? std::string()
                                     : text + " is no list of numbers of workers, as 0,2,4";
       }});
-  bench_.AddOption("--seconds", seconds_, "For each measurement [3]")
+  bench_.AddOption("--seconds", seconds_, "For each measurement")
+      .ShowDefault()
       .TypeName("S")
       .Check(Between(0.01, 3600));
-  bench_.AddOption("--python", python_, "Python that has PyTorch [python3]").TypeName("PATH");
+  bench_.AddOption("--python", python_, "Python that has PyTorch").ShowDefault().TypeName("PATH");
   bench_.AddFlag("--json", json_, "One JSON object, format headroom.data-bench/1");
 }
 

@@ -56,8 +56,7 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
   command_.AddOption("--also-b", also_b_, "A repeated run of B; may be given several times")
       .TypeName("FILE")
       .OneValueEach();
-  command_.AddOption("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))
-      .TypeName("DIR");
+  command_.AddOption("--dir", folder_, "Folder of baselines").ShowDefault().TypeName("DIR");
   command_.AddFlag("--here", here_,
                    "B was recorded on this machine as it is set up now: compare its settings, too");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.diff/1");
@@ -72,9 +71,8 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
       .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       .TypeName("FILE")
       .Check(NotEmpty());
-  command_
-      .AddOption("--top", top_,
-                 fmt::format("Rows of each table of the text and the Markdown [{}]", kTextRows))
+  command_.AddOption("--top", top_, "Rows of each table of the text and the Markdown")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, 1'000'000));
   AddJobFlags(command_, options_);

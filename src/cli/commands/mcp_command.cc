@@ -46,14 +46,12 @@ McpCommand::McpCommand(const Program& program)
       .OneValueEach();
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 fmt::format("Of an answer, text and structured content together, from 3000 [{}]",
-                             max_bytes_))
+                 "Of an answer, text and structured content together, from 3000")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(3000, 1'000'000'000));
-  command_
-      .AddOption(
-          "--timeout", timeout_s_,
-          fmt::format("Seconds that a command may take, then it is ended [{:g}]", timeout_s_))
+  command_.AddOption("--timeout", timeout_s_, "Seconds that a command may take, then it is ended")
+      .ShowDefault()
       .TypeName("S")
       .Check(TimeLimit());
 }

@@ -157,7 +157,8 @@ std::string ListOf(const SystemSampler& sampler, Charset charset) {
 MonitorCommand::MonitorCommand(Command parent) {
   command_ = parent.AddCommand("monitor", "Counters of the machine, its GPUs and a job, live",
                                kMonitorExamples);
-  command_.AddOption("--interval", interval_s_, "Seconds between samples, 0.1 to 60 [1]")
+  command_.AddOption("--interval", interval_s_, "Seconds between samples, 0.1 to 60")
+      .ShowDefault()
       .TypeName("S")
       .Check(Between(kShortestInterval, kLongestInterval));
   command_.AddOption("--count", count_, "End after N samples")

@@ -79,7 +79,8 @@ PredictCommand::PredictCommand(Command parent) {
   gpus_.AddFlags(command_);
   command_
       .AddOption("--host-factor", host_factor_,
-                 "How many times as fast the other machine's host is [1]")
+                 "How many times as fast the other machine's host is")
+      .ShowDefault()
       .TypeName("F")
       .Check(Between(kMinHostFactor, kMaxHostFactor));
   command_

@@ -76,13 +76,14 @@ QueryCommand::QueryCommand(Command parent)
       .AddOption("--max-rows", max_rows_, "Rows that are shown at most, 0 all [table 1000; else 0]")
       .TypeName("N")
       .Check(WholeNumber(0, kMax));
-  command_.AddOption("--timeout-s", timeout_s_, "Seconds that a statement may take, 0 any [60]")
+  command_.AddOption("--timeout-s", timeout_s_, "Seconds that a statement may take, 0 any")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(0, kMax));
   command_
-      .AddOption(
-          "--memory-mb", memory_mb_,
-          "Megabytes that a statement and its result may take beside the trace, 0 any [2048]")
+      .AddOption("--memory-mb", memory_mb_,
+                 "Megabytes that a statement and its result may take beside the trace, 0 any")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(0, kMax));
   command_.AddOption("--threads", threads_, "Threads that read the file [all]")

@@ -189,15 +189,14 @@ ReportCommand::ReportCommand(Command parent) {
   max_expansion_ = ExpansionLimit().max_ratio;
   command_
       .AddOption("--max-expansion", max_expansion_,
-                 fmt::format("Refuse a file that decompresses to more than N times its size [{}]",
-                             max_expansion_))
+                 "Refuse a file that decompresses to more than N times its size")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxLimit))
       .Group(kRunning);
   max_event_mb_ = OpenOptions().max_event_bytes / kMegabyte;
-  command_
-      .AddOption("--max-event-mb", max_event_mb_,
-                 fmt::format("Skip an event larger than N MiB [{}]", max_event_mb_))
+  command_.AddOption("--max-event-mb", max_event_mb_, "Skip an event larger than N MiB")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxLimit))
       .Group(kRunning);

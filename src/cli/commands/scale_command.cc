@@ -78,31 +78,36 @@ ScaleCommand::ScaleCommand(Command parent) {
       .TypeName("FILE");
   AddNetworkFlags(command_, network_);
   command_.AddFlag("--strong", question_.strong, "Share the recorded batch out over the GPUs");
-  command_.AddOption("--schedule", question_.schedule, fmt::format("{} [ddp]", kSchedules))
+  command_.AddOption("--schedule", question_.schedule, std::string(kSchedules))
+      .ShowDefault()
       .TypeName("NAME")
       .Check(Known(ScheduleNames()));
   command_
       .AddOption("--exchange-every", question_.exchange_every,
-                 "Steps from one exchange to the next: gradients are accumulated [1]")
+                 "Steps from one exchange to the next: gradients are accumulated")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxSteps));
   command_
       .AddOption("--tensor-parallel", question_.split.tensor,
-                 "GPUs that share each layer of a transformer, experimental [1]")
+                 "GPUs that share each layer of a transformer, experimental")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxGpusOfReplica));
   command_
       .AddOption("--pipeline-parallel", question_.split.stages,
-                 "Stages of layers of a transformer, experimental [1]")
+                 "Stages of layers of a transformer, experimental")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxGpusOfReplica));
   command_
       .AddOption("--micro-batches", question_.split.micro_batches,
-                 "Batches as recorded that pass the stages in a step [1]")
+                 "Batches as recorded that pass the stages in a step")
+      .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxSteps));
-  command_
-      .AddOption("--bucket-mb", question_.bucket_mb, "MiB of gradients that are sent at once [25]")
+  command_.AddOption("--bucket-mb", question_.bucket_mb, "MiB of gradients that are sent at once")
+      .ShowDefault()
       .TypeName("X")
       .Check(AboveZero());
   command_

@@ -169,6 +169,14 @@ Flag Flag::Required() const {
   return *this;
 }
 
+Flag Flag::ShowDefault() const {
+  option_->capture_default_str();
+  option_->description(
+      fmt::format("{} [{}]", option_->get_description(), option_->get_default_str()));
+  option_->default_str("");  // Only shown: else it would stand for a missing value.
+  return *this;
+}
+
 Flag Flag::Group(const std::string& heading) const {
   option_->group(heading);
   return *this;

@@ -31,6 +31,8 @@ class Flag {
   Flag TypeName(const std::string& name) const;
   Flag Check(ValueCheck check) const;
   Flag Required() const;
+  /// Shows the value that the target has before the parsing, in brackets behind the description.
+  Flag ShowDefault() const;
   /// Sets the heading in the help. "" hides the flag.
   Flag Group(const std::string& heading) const;
   /// Accepts several values in one word, separated by `delimiter`.
