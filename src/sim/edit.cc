@@ -235,141 +235,213 @@ EditedPlan Edit::Finish() const {
   return std::move(edited).value();
 }
 
-std::optional<EditedPlan> Edit::TryFinish() const {
-  const PlanShape& old = *plan_.shape;
-  const std::size_t tasks = plan_.tasks();
-  const auto is_changed = [&](std::size_t task) {
-    return old.gpu[task] != 0 && plan_.duration[task] != base_.duration[task];
-  };
+EditedPlan Edit::WithoutInsertions() const {
   EditedPlan out;
+  out.plan = plan_;
+  out.origin.resize(plan_.tasks());
+  std::iota(out.origin.begin(), out.origin.end(), TaskIndex{0});
+  for (const TaskIndex task : out.origin) out.changed.push_back(HasOtherDuration(task));
+  out.number = out.origin;
+  out.removed = removed_;
+  return out;
+}
+
+/// Puts the inserted tasks among the old ones, all of which get new numbers (places), and makes the
+/// plan of them.
+class Edit::Assembly {
+ public:
+  explicit Assembly(const Edit& edit)
+      : edit_(edit),
+        old_(*edit.plan_.shape),
+        tasks_(edit.plan_.tasks()),
+        new_edges_(edit.NewEdges()),
+        shape_(std::make_shared<PlanShape>()) {
+    FindArrivals();
+    PlaceTasks();
+  }
+
+  EditedPlan Make() &&;
+  bool has_new_edges() const { return !new_edges_.empty(); }
+
+ private:
+  /// A new launch or kernel that goes before an old task.
+  struct Arrival {
+    TaskIndex before;
+    std::uint32_t kernel;  ///< Of `inserted_`.
+    bool is_launch;
+  };
+
+  void FindArrivals();
+  void PlaceTasks();
+  void BeginShape();
+  /// Adds what goes before `task`. Returns the moment that the task then follows on its track.
+  std::int64_t AddArrivals(TaskIndex task);
+  void AddOldTask(TaskIndex task, std::int64_t follows);
+  void AddChannelTasks();
+
+  /// @param number  of the task in the edit; kNoTask for a launch
+  void BeginTask(std::int64_t duration, bool gpu, std::int32_t step, bool changed,
+                 TaskIndex number);
+  void AddEdge(std::int64_t from, std::int64_t lag) {
+    shape_->from.push_back(from);
+    out_.plan.lag.push_back(lag);
+  }
+  void AddNewEdges(TaskIndex number);
+  /// Moments are twice the number of a task for its start, one more for its end; negative ones are
+  /// of earlier cycles.
+  std::int64_t Moved(std::int64_t moment) const;
+
+  const Edit& edit_;
+  const PlanShape& old_;
+  const std::size_t tasks_;  ///< Old ones.
+  const std::multimap<TaskIndex, NewEdge> new_edges_;
+  std::vector<Arrival> arrivals_;  ///< By the task that they go before, in order.
+  std::size_t next_arrival_ = 0;
+  std::vector<std::int64_t> place_;         ///< By number in the edit; -1: it is not there.
+  std::vector<std::int64_t> launch_place_;  ///< Of launches, by kernel.
+  std::int64_t moments_ = 0;                ///< Of a cycle.
+  std::shared_ptr<PlanShape> shape_;
+  EditedPlan out_;
+};
+
+void Edit::Assembly::FindArrivals() {
+  const std::vector<NewKernel>& inserted = edit_.inserted_;
+  for (std::uint32_t k = 0; k < inserted.size(); ++k) {
+    arrivals_.push_back({inserted[k].before_call, k, true});
+    arrivals_.push_back({inserted[k].before_task, k, false});
+  }
+  std::stable_sort(arrivals_.begin(), arrivals_.end(), [&](const Arrival& a, const Arrival& b) {
+    if (a.before != b.before) return a.before < b.before;
+    return inserted[a.kernel].in_front && !inserted[b.kernel].in_front;
+  });
+}
+
+void Edit::Assembly::PlaceTasks() {
+  place_.assign(edit_.next_number_, -1);
+  launch_place_.resize(edit_.inserted_.size());
+  std::size_t next = 0;
+  for (std::size_t task = 0; task < tasks_; ++task) {
+    for (; next < arrivals_.size() && arrivals_[next].before == task; ++next) {
+      const std::uint32_t kernel = arrivals_[next].kernel;
+      (arrivals_[next].is_launch ? launch_place_[kernel] : place_[edit_.inserted_[kernel].number]) =
+          static_cast<std::int64_t>(task + next);
+    }
+    place_[task] = static_cast<std::int64_t>(task + next);
+  }
+  // Tasks of channels go last for now.
+  for (const ChannelTask& task : edit_.channel_tasks_)
+    place_[task.number] = static_cast<std::int64_t>(tasks_ + next++);
+  moments_ =
+      static_cast<std::int64_t>(2 * (tasks_ + arrivals_.size() + edit_.channel_tasks_.size()));
+}
+
+std::int64_t Edit::Assembly::Moved(std::int64_t moment) const {
+  const auto moments_before = static_cast<std::int64_t>(2 * tasks_);
+  std::int64_t back = 0;
+  while (moment < 0) {
+    moment += moments_before;
+    ++back;
+  }
+  return 2 * place_[static_cast<std::size_t>(moment / 2)] + moment % 2 - back * moments_;
+}
+
+void Edit::Assembly::BeginShape() {
+  shape_->steps = old_.steps;
+  shape_->most_cycles_back = old_.most_cycles_back;
+  shape_->periodic = old_.periodic;
+  if (edit_.channel_tasks_.empty()) return;
+  for (const Channel& channel : edit_.channels_) {
+    shape_->channels.push_back(channel.policy);
+    out_.channels.emplace_back(channel.name);
+  }
+  shape_->channel.assign(tasks_ + arrivals_.size(), kNoChannel);
+  shape_->priority.assign(tasks_ + arrivals_.size(), 0);
+}
+
+void Edit::Assembly::BeginTask(std::int64_t duration, bool gpu, std::int32_t step, bool changed,
+                               TaskIndex number) {
+  shape_->edge_begin.push_back(static_cast<std::uint32_t>(shape_->from.size()));
+  shape_->gpu.push_back(gpu ? 1 : 0);
+  shape_->step.push_back(step);
+  out_.plan.duration.push_back(duration);
+  out_.changed.push_back(changed);
+  const TaskIndex origin = number < tasks_ ? number : kNoTask;
+  out_.origin.push_back(origin);
+  out_.number.push_back(number);
+  out_.removed.push_back(origin != kNoTask && edit_.removed_[origin]);
+}
+
+void Edit::Assembly::AddNewEdges(TaskIndex number) {
+  const auto [first, last] = new_edges_.equal_range(number);
+  for (auto edge = first; edge != last; ++edge) {
+    const NewEdge& on = edge->second;
+    assert(place_[on.from] >= 0 && "the task was taken off its channel");
+    AddEdge(2 * place_[on.from] + (on.from_start ? 0 : 1) - moments_ * on.cycles, on.lag);
+    shape_->most_cycles_back = std::max<std::int32_t>(shape_->most_cycles_back, on.cycles);
+  }
+}
+
+std::int64_t Edit::Assembly::AddArrivals(TaskIndex task) {
+  const std::uint32_t track = old_.edge_begin[task];
+  const bool has_track = track < old_.edge_begin[task + 1];
+  std::int64_t previous = has_track ? Moved(old_.from[track]) : 0;
+  for (; next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].before == task;
+       ++next_arrival_) {
+    const Arrival& arrival = arrivals_[next_arrival_];
+    const NewKernel& kernel = edit_.inserted_[arrival.kernel];
+    if (arrival.is_launch) {
+      BeginTask(kernel.launch.ns(), false, old_.step[task], false, kNoTask);
+      if (has_track) AddEdge(previous, kernel.host_work.ns());
+      previous = 2 * launch_place_[arrival.kernel] + 1;
+    } else {
+      BeginTask(kernel.duration.ns(), true, old_.step[task], true, kernel.number);
+      if (has_track) AddEdge(previous, kKernelGap);
+      AddEdge(2 * launch_place_[arrival.kernel], edit_.graph_.launch_latency.ns());
+      AddNewEdges(kernel.number);
+      previous = 2 * place_[kernel.number] + 1;
+    }
+  }
+  return previous;
+}
+
+void Edit::Assembly::AddOldTask(TaskIndex task, std::int64_t follows) {
+  BeginTask(edit_.plan_.duration[task], old_.gpu[task] != 0, old_.step[task],
+            edit_.HasOtherDuration(task), task);
+  const std::uint32_t track = old_.edge_begin[task];
+  for (std::uint32_t edge = track; edge < old_.edge_begin[task + 1]; ++edge)
+    AddEdge(edge == track ? follows : Moved(old_.from[edge]), edit_.plan_.lag[edge]);
+  AddNewEdges(task);
+}
+
+void Edit::Assembly::AddChannelTasks() {
+  for (const ChannelTask& task : edit_.channel_tasks_) {
+    BeginTask(task.duration.ns(), true, task.step, true, task.number);
+    shape_->channel.push_back(static_cast<std::int32_t>(task.channel));
+    shape_->priority.push_back(task.priority);
+    AddNewEdges(task.number);
+  }
+}
+
+EditedPlan Edit::Assembly::Make() && {
+  BeginShape();
+  for (TaskIndex task = 0; task < tasks_; ++task) AddOldTask(task, AddArrivals(task));
+  AddChannelTasks();
+  shape_->edge_begin.push_back(static_cast<std::uint32_t>(shape_->from.size()));
+  out_.plan.shape = std::move(shape_);
+  return std::move(out_);
+}
+
+std::optional<EditedPlan> Edit::TryFinish() const {
   if (inserted_.empty() && channel_tasks_.empty()) {
-    out.plan = plan_;
-    for (std::size_t task = 0; task < tasks; ++task) out.changed.push_back(is_changed(task));
-    out.origin.resize(tasks);
-    std::iota(out.origin.begin(), out.origin.end(), TaskIndex{0});
-    out.number = out.origin;
-    out.removed = removed_;
+    EditedPlan out = WithoutInsertions();
     if (counts_.removed > 0 && !RecountQueues(graph_, out)) return std::nullopt;
     return out;
   }
-
-  // Everything that goes before a task, in order of insertion: new launches and new kernels.
-  struct Arrival {
-    TaskIndex before;
-    std::uint32_t kernel;
-    bool is_launch;
-  };
-  std::vector<Arrival> arrivals;
-  for (std::uint32_t k = 0; k < inserted_.size(); ++k) {
-    arrivals.push_back({inserted_[k].before_call, k, true});
-    arrivals.push_back({inserted_[k].before_task, k, false});
-  }
-  std::stable_sort(arrivals.begin(), arrivals.end(), [&](const Arrival& a, const Arrival& b) {
-    if (a.before != b.before) return a.before < b.before;
-    return inserted_[a.kernel].in_front && !inserted_[b.kernel].in_front;
-  });
-
-  // New places of the old tasks and of the new ones by their numbers, and of the new launches.
-  std::vector<std::int64_t> place(next_number_, -1), launch_place(inserted_.size());
-  {
-    std::size_t next = 0;
-    for (std::size_t task = 0; task < tasks; ++task) {
-      for (; next < arrivals.size() && arrivals[next].before == task; ++next) {
-        const std::uint32_t kernel = arrivals[next].kernel;
-        (arrivals[next].is_launch ? launch_place[kernel] : place[inserted_[kernel].number]) =
-            static_cast<std::int64_t>(task + next);
-      }
-      place[task] = static_cast<std::int64_t>(task + next);
-    }
-    // Tasks of channels go last for now.
-    for (const ChannelTask& task : channel_tasks_)
-      place[task.number] = static_cast<std::int64_t>(tasks + next++);
-  }
-  const std::multimap<TaskIndex, NewEdge> new_edges = NewEdges();
-  const auto moments_before = static_cast<std::int64_t>(2 * tasks);
-  const auto moments =
-      static_cast<std::int64_t>(2 * (tasks + arrivals.size() + channel_tasks_.size()));
-  const auto moved = [&](std::int64_t from) {
-    std::int64_t back = 0;
-    while (from < 0) {
-      from += moments_before;
-      ++back;
-    }
-    return 2 * place[static_cast<std::size_t>(from / 2)] + from % 2 - back * moments;
-  };
-
-  auto shape = std::make_shared<PlanShape>();
-  shape->steps = old.steps;
-  shape->most_cycles_back = old.most_cycles_back;
-  shape->periodic = old.periodic;
-  if (!channel_tasks_.empty()) {
-    for (const Channel& channel : channels_) {
-      shape->channels.push_back(channel.policy);
-      out.channels.emplace_back(channel.name);
-    }
-    shape->channel.assign(tasks + arrivals.size(), kNoChannel);
-    shape->priority.assign(tasks + arrivals.size(), 0);
-  }
-  const auto begin_task = [&](std::int64_t duration, bool gpu, std::int32_t step, bool changed,
-                              TaskIndex number) {
-    shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
-    shape->gpu.push_back(gpu ? 1 : 0);
-    shape->step.push_back(step);
-    out.plan.duration.push_back(duration);
-    out.changed.push_back(changed);
-    const TaskIndex origin = number < tasks ? number : kNoTask;
-    out.origin.push_back(origin);
-    out.number.push_back(number);
-    out.removed.push_back(origin != kNoTask && removed_[origin]);
-  };
-  const auto add_edge = [&](std::int64_t from, std::int64_t lag) {
-    shape->from.push_back(from);
-    out.plan.lag.push_back(lag);
-  };
-  const auto add_new_edges = [&](TaskIndex task) {
-    const auto [first, last] = new_edges.equal_range(task);
-    for (auto edge = first; edge != last; ++edge) {
-      const NewEdge& on = edge->second;
-      assert(place[on.from] >= 0 && "the task was taken off its channel");
-      add_edge(2 * place[on.from] + (on.from_start ? 0 : 1) - moments * on.cycles, on.lag);
-      shape->most_cycles_back = std::max<std::int32_t>(shape->most_cycles_back, on.cycles);
-    }
-  };
-  auto next = arrivals.begin();
-  for (std::size_t task = 0; task < tasks; ++task) {
-    const std::uint32_t track = old.edge_begin[task];
-    const bool has_track = track < old.edge_begin[task + 1];
-    std::int64_t previous = has_track ? moved(old.from[track]) : 0;
-    for (; next != arrivals.end() && next->before == task; ++next) {
-      const NewKernel& kernel = inserted_[next->kernel];
-      if (next->is_launch) {
-        begin_task(kernel.launch.ns(), false, old.step[task], false, kNoTask);
-        if (has_track) add_edge(previous, kernel.host_work.ns());
-        previous = 2 * launch_place[next->kernel] + 1;
-      } else {
-        begin_task(kernel.duration.ns(), true, old.step[task], true, kernel.number);
-        if (has_track) add_edge(previous, kKernelGap);
-        add_edge(2 * launch_place[next->kernel], graph_.launch_latency.ns());
-        add_new_edges(kernel.number);
-        previous = 2 * place[kernel.number] + 1;
-      }
-    }
-    begin_task(plan_.duration[task], old.gpu[task] != 0, old.step[task], is_changed(task),
-               static_cast<TaskIndex>(task));
-    for (std::uint32_t edge = track; edge < old.edge_begin[task + 1]; ++edge)
-      add_edge(edge == track ? previous : moved(old.from[edge]), plan_.lag[edge]);
-    add_new_edges(static_cast<TaskIndex>(task));
-  }
-  for (const ChannelTask& task : channel_tasks_) {
-    begin_task(task.duration.ns(), true, task.step, true, task.number);
-    shape->channel.push_back(static_cast<std::int32_t>(task.channel));
-    shape->priority.push_back(task.priority);
-    add_new_edges(task.number);
-  }
-  shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
-  out.plan.shape = std::move(shape);
+  Assembly assembly(*this);
+  const bool has_new_edges = assembly.has_new_edges();
+  EditedPlan out = std::move(assembly).Make();
   // Where something waits now for what it ran ahead of, the recorded order is none any more.
-  if (!new_edges.empty() && !PutInOrder(out)) return std::nullopt;
+  if (has_new_edges && !PutInOrder(out)) return std::nullopt;
   if (!RecountQueues(graph_, out)) return std::nullopt;
   return out;
 }
