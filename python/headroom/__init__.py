@@ -27,8 +27,9 @@ engine (`Graph`, `report`, ...) was built for another one.
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any, Iterable
+
+from headroom._requirements import needed_by
 
 if TYPE_CHECKING:
     # "as" exports a name to type checkers, like a place in __all__; flake8 does not know that (F401).
@@ -57,13 +58,14 @@ if TYPE_CHECKING:
         step,
     )
     from headroom._timer import __version__ as __version__  # noqa: F401
+    from headroom._trace_file import Path
     from headroom.arrays import NullableArray, TextColumn
     from headroom.columns import Edges, Gradients, Task, Tasks
     from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection
     from headroom.query_result import QueryResult
     from headroom.tables import Table, Tables
     from headroom.timer import CPUGPUTimer, Timer, TimeStats, TimeType
-    from headroom.trace import Path, Trace
+    from headroom.trace import Trace
 
 __all__ = [
     "CPUGPUTimer",
@@ -132,13 +134,14 @@ _MODULES = {
         "stats",
         "step",
     ),
+    "_trace_file": ("Path",),
     "arrays": ("NullableArray", "TextColumn"),
     "columns": ("Edges", "Gradients", "Task", "Tasks"),
     "graph": ("Channel", "CriticalPath", "Graph", "Replay", "Selection"),
     "query_result": ("QueryResult",),
     "tables": ("Table", "Tables"),
     "timer": ("CPUGPUTimer", "TimeStats", "TimeType", "Timer"),
-    "trace": ("Path", "Trace"),
+    "trace": ("Trace",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _SUBMODULES = ("callbacks", "data", "timer", "torch")
@@ -149,21 +152,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"headroom.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'headroom' has no attribute {name!r}")
-    try:
+    with needed_by(name):
         value = getattr(importlib.import_module(f"headroom.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as error:
-        python = f"this Python ({sys.version.split()[0]})"
-        if error.name == "headroom._engine":
-            raise ImportError(
-                f"headroom.{name} needs the engine, which was not built for {python}; measuring "
-                "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)"
-            ) from error
-        if error.name == "numpy":
-            raise ImportError(
-                f"headroom.{name} needs numpy, which {python} does not have; measuring works without. Install it: "
-                "apt install python3-numpy (Debian's Python), or pip install numpy"
-            ) from error
-        raise
     globals()[name] = value  # From now on without this function.
     return value
 

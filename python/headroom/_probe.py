@@ -29,7 +29,7 @@ import time
 import weakref
 from typing import Any, Callable, Generator, Iterator, List, Optional, Tuple
 
-from headroom import _loader, _timer
+from headroom import _loader, _loader_copies, _timer
 
 Trains = Callable[[Any], Optional[int]]
 Fetch = Callable[[Any], Any]
@@ -352,10 +352,8 @@ class Probe:
         ):
             mark("loader.probe gave up: /dev/shm is too small for a second loader")
             return
-        from headroom import data
-
         timer = _Groups("loader.probe_again_us", size)
-        iterator = iter(data.of_samples(self.torch, loader, indices[:1] * (ahead + 1) + indices))
+        iterator = iter(_loader_copies.of_samples(self.torch, loader, indices[:1] * (ahead + 1) + indices))
         for i, _ in enumerate(iterator):
             if timer.is_late():
                 break

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
 
+from headroom._requirements import needed_by
+
 if TYPE_CHECKING:
-    from headroom.trace import Path, Trace
+    from headroom._trace_file import Path
+    from headroom.trace import Trace
 
     Summarized = Union[Mapping[str, Any], Trace, Path]
 
@@ -30,9 +33,9 @@ def _report_of(what: Summarized) -> Mapping[str, Any]:
             )
         return what
     if isinstance(what, (str, os.PathLike)):
-        import headroom
-
-        return headroom.report(what)
+        with needed_by("Trace"):
+            from headroom.trace import Trace
+        return Trace(what).report()
     return what.report()
 
 

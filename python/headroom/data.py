@@ -24,7 +24,7 @@ import time
 import types
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence
 
-from headroom import _loader, _timer
+from headroom import _loader, _loader_copies, _patches, _timer
 
 __all__ = ["bench", "to_text"]
 
@@ -200,49 +200,12 @@ def _storage(cold: Optional[Dict[str, Any]], warm: Dict[str, Any]) -> Optional[D
 # --- the whole loader ---
 
 
-def _settings(loader: Any, workers: int) -> Dict[str, Any]:
-    """Of a loader like this one but for the number of workers, without what chooses the samples."""
-    keep = {
-        name: getattr(loader, name) for name in ("collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator")
-    }
-    keep["num_workers"] = workers
-    if workers == 0:
-        keep["timeout"] = 0
-    elif loader.multiprocessing_context is not None:
-        keep["multiprocessing_context"] = loader.multiprocessing_context
-    if workers > 0 and loader.num_workers > 0:
-        keep["prefetch_factor"] = loader.prefetch_factor
-    return keep
-
-
-def _with_workers(torch: Any, loader: Any, workers: int) -> Any:
-    """The same loader with another number of workers."""
-    keep = _settings(loader, workers)
-    if loader.batch_sampler is not None and not isinstance(loader.dataset, torch.utils.data.IterableDataset):
-        keep["batch_sampler"] = loader.batch_sampler
-    else:
-        keep.update(batch_size=loader.batch_size, drop_last=loader.drop_last)
-    return torch.utils.data.DataLoader(loader.dataset, **keep)
-
-
-def of_samples(torch: Any, loader: Any, indices: Sequence[Any]) -> Any:
-    """The same loader of a map-style dataset, over these batches alone: a list of indices each, or one where the loader
-    makes no batches.
-    """
-    keep = _settings(loader, loader.num_workers)
-    if loader.batch_sampler is not None:
-        keep["batch_sampler"] = indices
-    else:
-        keep.update(batch_size=None, sampler=indices)
-    return torch.utils.data.DataLoader(loader.dataset, **keep)
-
-
 def _drain(torch: Any, loader: Any, workers: int, seconds: float) -> Dict[str, Any]:
     started = time.perf_counter()
     times: List[float] = []
     sizes: List[int] = []
     first: Optional[float] = None
-    iterator = iter(_with_workers(torch, loader, workers))
+    iterator = iter(_loader_copies.with_workers(torch, loader, workers))
     warm_up = WARM_UP_BATCHES * max(1, workers)
     last = None
     for number, batch in enumerate(iterator):
@@ -344,8 +307,6 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
 @contextlib.contextmanager
 def _stages_timed(torch: Any, dataset: Any) -> Iterator[None]:
     """Each stage of a dataset is a region while this lasts."""
-    from headroom import _patches
-
     _patches.install(torch)
     fetch = _patches.FETCH.begin()  # What modules do in here is no forward of a model.
     try:

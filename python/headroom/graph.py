@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence, Union
 import numpy as np
 
 import headroom._engine as _engine
+from headroom._trace_file import Path, TraceFile, record
 from headroom.columns import Edges, Gradients, Task, Tasks
-from headroom.trace import Path, Trace, record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Graph:
 
     def __init__(
         self,
-        trace: Union[Path, Trace],
+        trace: Union[Path, TraceFile],
         *,
         steps: tuple[int, int] | None = None,
         step_marker: str = "",
@@ -49,8 +49,8 @@ class Graph:
         calibration: Path = "",
         local_state: bool = True,
     ) -> None:
-        if not isinstance(trace, Trace):
-            trace = Trace(trace)
+        if not isinstance(trace, TraceFile):
+            trace = TraceFile(trace)
         self._path = trace.path
         self._recording = record(
             trace,

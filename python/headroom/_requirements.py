@@ -1,0 +1,29 @@
+"""What parts of the package need beyond Python: the engine and numpy. Private."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Iterator
+
+
+@contextlib.contextmanager
+def needed_by(name: str) -> Iterator[None]:
+    """Around the imports that `headroom.<name>` needs: raises ImportError with the remedy if the engine or numpy is
+    missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        python = f"this Python ({sys.version.split()[0]})"
+        if error.name == "headroom._engine":
+            raise ImportError(
+                f"headroom.{name} needs the engine, which was not built for {python}; measuring "
+                "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)"
+            ) from error
+        if error.name == "numpy":
+            raise ImportError(
+                f"headroom.{name} needs numpy, which {python} does not have; measuring works without. Install it: "
+                "apt install python3-numpy (Debian's Python), or pip install numpy"
+            ) from error
+        raise

@@ -1,0 +1,42 @@
+"""A trace file in memory, and the job that it records. Private: `headroom.Trace` answers questions about it."""
+
+from __future__ import annotations
+
+import os
+from typing import Union
+
+import headroom._engine as _engine
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class TraceFile:
+    """A trace file, read once. Never changes; threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._engine = _engine.Trace(os.fspath(path))
+
+    @property
+    def path(self) -> str:
+        """As given."""
+        return self._engine.path
+
+
+def record(
+    trace: TraceFile,
+    *,
+    steps: tuple[int, int] | None = None,
+    step_marker: str = "",
+    measured_step_ms: float | None = None,
+    calibration: Path = "",
+    local_state: bool = True,
+) -> _engine.Recording:
+    """The job of a trace; options as Graph documents them."""
+    return _engine.Recording(
+        trace._engine,
+        steps=steps,
+        step_marker=step_marker,
+        measured_step_ms=measured_step_ms,
+        calibration=os.fspath(calibration),
+        local_state=local_state,
+    )

@@ -1,0 +1,26 @@
+"""Finds circles in a graph, for the scripts in this folder."""
+
+from typing import Iterable, List, Mapping, Optional, Set
+
+
+def first_circle(arrows: Mapping[str, Iterable[str]]) -> Optional[List[str]]:
+    """Returns the first circle of {node: what it points to}, as a list that ends where it begins. None: no circle."""
+    done: Set[str] = set()
+
+    def visit(node: str, path: List[str]) -> Optional[List[str]]:
+        if node in path:
+            return path[path.index(node) :] + [node]
+        if node in done:
+            return None
+        for target in arrows.get(node, []):
+            found = visit(target, path + [node])
+            if found:
+                return found
+        done.add(node)
+        return None
+
+    for node in arrows:
+        found = visit(node, [])
+        if found:
+            return found
+    return None

@@ -1,0 +1,55 @@
+"""Finds the imports between the modules of a Python package, for tools/check_python.
+
+Imports inside functions and under TYPE_CHECKING count too: they hide a circle but do not undo it.
+"""
+
+import ast
+import pathlib
+from typing import Dict, Iterator, Optional, Tuple
+
+from circles import first_circle
+
+
+def imported_names(tree: ast.AST, package: Tuple[str, ...]) -> Iterator[Tuple[int, str]]:
+    """Yields (line, full name) of each import in a module of a package. The name may go on behind that of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+def circle_of_imports(package: pathlib.Path) -> Optional[str]:
+    """Returns `file:line: what is wrong, the remedy` for the first circle of imports in the package. None: no circle.
+
+    The file is relative to the folder of the package's parent. Running the package itself before its modules, which
+    Python does, is no import.
+    """
+    files = {}
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.pyi")]):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+
+    lines: Dict[str, Dict[str, int]] = {}  # By module and the module that it imports.
+    for module, path in files.items():
+        lines[module] = {}
+        try:
+            tree = ast.parse(path.read_bytes())
+        except SyntaxError:  # Black reports it.
+            continue
+        for line, name in sorted(imported_names(tree, path.relative_to(package.parent).parent.parts)):
+            while name and name not in files:
+                name = name.rpartition(".")[0]
+            if name:
+                lines[module].setdefault(name, line)
+
+    circle = first_circle(lines)
+    if circle is None:
+        return None
+    last, first = circle[-2:]
+    return (
+        f"{files[last].relative_to(package.parent)}:{lines[last][first]}: imports run in a circle: "
+        f"{' -> '.join(circle)}; move what they share into a module that imports none of them"
+    )
