@@ -1,5 +1,5 @@
 // The bytes themselves; that they are read back is tested with the reader (tests/recording/), that
-// others can read them with protoc (tests/integration/test_recording_format.py).
+// others can read them with protoc (tests/integration/test_recording.py).
 #include "capture/trace_encoder.h"
 
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-/// Of the ring's rate (NCCL 2.20, src/graph/tuning.cc).
+/// Of the ring's rate (NCCL 2.20, nccl/src/graph/tuning.cc).
 constexpr double kTreeRate = 0.92;
 
 /// Of more than thirty years, nobody needs the rest.

@@ -36,9 +36,9 @@ struct CollectiveTime {
 ///
 /// Ring: 2 (n - 1) / n of the bytes pass each link (reduce-scatter and all-gather: half), over the
 /// slowest of them; 2 (n - 1) messages, of which 2 (nodes - 1) go between nodes, as NCCL's tuning
-/// counts (src/graph/tuning.cc). Tree, all-reduce alone (else as the ring): up and down, twice the
-/// bytes at 0.92 of the ring's rate; 2 (p - 1) messages inside and 2 log2(nodes) between. No time
-/// for one GPU.
+/// counts (nccl/src/graph/tuning.cc). Tree, all-reduce alone (else as the ring): up and down, twice
+/// the bytes at 0.92 of the ring's rate; 2 (p - 1) messages inside and 2 log2(nodes) between. No
+/// time for one GPU.
 ///
 /// @param bytes  of the whole tensor, on each rank before an all-reduce or reduce-scatter, and
 ///               after an all-gather

@@ -14,8 +14,8 @@ namespace {
 constexpr double kBitsPerByte = 8;
 
 /// What a kind of link gives a collective, where a file does not say better: NCCL 2.20's model of
-/// the machine and of its rings (src/graph/topo.h, tuning.cc). NVLink: 20 of 25 GB/s a link; PCIe:
-/// 12 of 15.75 GB/s of 16 lanes of the third generation; 14 us a message over a network.
+/// the machine and of its rings (nccl/src/graph/topo.h, tuning.cc). NVLink: 20 of 25 GB/s a link;
+/// PCIe: 12 of 15.75 GB/s of 16 lanes of the third generation; 14 us a message over a network.
 struct LinkKind {
   std::string_view name;
   double efficiency;

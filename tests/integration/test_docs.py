@@ -5,6 +5,12 @@ import shlex
 from integration import support
 
 README = support.ROOT / "README.md"
+# A file named by its path, such as src/base/time.h: in the checkout, in ui/ or in python/.
+NAMED = re.compile(
+    r"(?<![\w/.>-])(?:bench|cmake|data|docs|examples|include|packaging|python|src|tests|tools|ui)/[a-z0-9_./-]+"
+    r"\.(?:cc|css|h|hpp|md|py|toml|ts|tsx)\b"
+)
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)[)#]")
 SHOWN = re.compile(r"^What `headroom ([^`\n]+)` prints, [^\n]*:\n\n```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
@@ -54,3 +60,35 @@ class Scenarios(support.ProgramTest):
             if line.startswith("|")
         )
         self.assertEqual(sorted(set(re.findall(r"`([a-z0-9-]+)`", rows))), sorted(listed))
+
+
+class Files(support.ProgramTest):
+    def test_files_that_texts_name_are_there(self):
+        """In documents, and in the sources, whose paths are in comments and messages alone."""
+        gone, names = [], 0
+        for path in (
+            README,
+            *(support.ROOT / "docs").rglob("*.md"),
+            *(support.ROOT / "include").rglob("*.h*"),
+            *(support.ROOT / "python").rglob("*.py"),
+            *(support.ROOT / "python").rglob("*.pyi"),
+            *(support.ROOT / "src").rglob("*.cc"),
+            *(support.ROOT / "src").rglob("*.h"),
+        ):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                for name in NAMED.findall(line):
+                    names += 1
+                    if not any((support.ROOT / folder / name).is_file() for folder in (".", "ui", "python")):
+                        gone.append(f"{path.relative_to(support.ROOT)}:{number}: {name}")
+        self.assertGreater(names, 100)
+        self.assertEqual(gone, [])
+
+    def test_links_between_documents_lead_to_files(self):
+        broken, links = [], 0
+        for path in (README, *(support.ROOT / "docs").rglob("*.md")):
+            for target in LINK.findall(path.read_text()):
+                links += 1
+                if not (path.parent / target).exists():
+                    broken.append(f"{path.relative_to(support.ROOT)}: {target}")
+        self.assertGreater(links, 100)
+        self.assertEqual(broken, [])

@@ -1,4 +1,4 @@
-// A program to be recorded, by timer_record_test.cc: timer_program COMMAND [ARGUMENT].
+// A program to be recorded, by record_test.cc: timer_program COMMAND [ARGUMENT].
 #include <sys/mman.h>
 #include <unistd.h>
 

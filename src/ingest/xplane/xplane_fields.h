@@ -1,5 +1,5 @@
 // Field numbers of the public XPlane format (tsl/profiler/protobuf/xplane.proto), as far as
-// Headroom reads it; the same, for other tools, is tests/oracle/xplane.proto.
+// Headroom reads it. tests/oracle/xplane.py reads the same fields on its own.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ constexpr std::array kCallbacks = {
 };
 
 // Of all that exchange gradients. 100 Gbit/s are 12.5 GB/s; 14 us are what NCCL 2.20's tuning model
-// takes for a message of a ring over a network (src/graph/tuning.cc).
+// takes for a message of a ring over a network (nccl/src/graph/tuning.cc).
 constexpr ScenarioKey kBandwidth = {.name = "bandwidth-gbps", .otherwise = "100"};
 constexpr ScenarioKey kLatency = {.name = "latency-us", .otherwise = "14"};
 constexpr ScenarioKey kGpus = {.name = "gpus", .kind = KeyKind::kCount, .otherwise = "4"};

@@ -12,7 +12,7 @@ namespace headroom {
 namespace {
 
 /// Of a message between GPUs of a machine over PCIe: NCCL 2.20's tuning model of a ring
-/// (src/graph/tuning.cc).
+/// (nccl/src/graph/tuning.cc).
 constexpr DurationNs kHopInMachine{5'700};
 
 }  // namespace
