@@ -16,6 +16,7 @@
 #include "analysis/steps/step_kind.h"
 #include "cost/operator_cost.h"
 #include "render/number_format.h"
+#include "store/kineto_args.h"
 #include "store/row_copier.h"
 
 namespace headroom {
@@ -349,9 +350,8 @@ class Joiner {
       if (of_a.Text(of_a.host_events.name[op_a.index()]) !=
           of_b.Text(of_b.host_events.name[op_b.index()]))
         return false;
-      constexpr std::string_view kShapes = "Input Dims";
-      if (shapes && of_a.Arg(of_a.host_events.args[op_a.index()], kShapes) !=
-                        of_b.Arg(of_b.host_events.args[op_b.index()], kShapes))
+      if (shapes && of_a.Arg(of_a.host_events.args[op_a.index()], kInputDimsArg) !=
+                        of_b.Arg(of_b.host_events.args[op_b.index()], kInputDimsArg))
         return false;
     }
     return true;

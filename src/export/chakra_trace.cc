@@ -21,6 +21,7 @@
 #include "render/json_writer.h"
 #include "store/carried_damage.h"
 #include "store/enum_words.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -380,8 +381,8 @@ class ChakraWriter {
   void WriteInputs(const ChakraNode& node) {
     if (!node.is_first || node.work != ChakraWork::kHost) return;
     const StringId args = store_.host_events.args[node.event.index()];
-    const std::string_view shapes = store_.Arg(args, "Input Dims");
-    const std::string_view types = store_.Arg(args, "Input type");
+    const std::string_view shapes = store_.Arg(args, kInputDimsArg);
+    const std::string_view types = store_.Arg(args, kInputTypesArg);
     if (shapes.empty() && types.empty()) return;
     out_.Message(NodeField::kInputs, [&] {
       out_.Bytes(IoField::kShapes, ValidUtf8(shapes));
@@ -453,9 +454,9 @@ class ChakraWriter {
       const std::string letters = LettersOf(known->name);
       const StringId args = store_.gpu_tasks.args[row];
       if (letters == "send") {
-        out.send_to = NumberOf(store_.Arg(args, "Dst Rank"));
+        out.send_to = NumberOf(store_.Arg(args, kDestinationRankArg));
       } else if (letters == "recv" || letters == "receive") {
-        out.receive_from = NumberOf(store_.Arg(args, "Src Rank"));
+        out.receive_from = NumberOf(store_.Arg(args, kSourceRankArg));
       } else {
         out.collective = CommTypeOf(known->name);
       }

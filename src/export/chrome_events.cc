@@ -15,6 +15,7 @@
 #include "render/escape.h"
 #include "render/json_writer.h"
 #include "store/carried_damage.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -76,6 +77,10 @@ class Args {
   void Text(std::string_view key, std::string_view text) {
     if (!text.empty()) Add(key, JsonString(text));
   }
+  void Add(KinetoArg arg, std::string_view json) { Add(NameOf(arg), json); }
+  void Integer(KinetoArg arg, std::int64_t value) { Integer(NameOf(arg), value); }
+  void Integer(KinetoArg arg, std::int32_t value) { Integer(NameOf(arg), value); }
+  void Text(KinetoArg arg, std::string_view text) { Text(NameOf(arg), text); }
   /// What was kept as text, which may hold any bytes.
   void Rest(std::string_view members) {
     if (members.empty()) return;
@@ -319,14 +324,14 @@ class EventWriter {
     const auto& rows = store_.host_events;
     for (std::size_t row = 0; row < rows.rows(); ++row) {
       Args args;
-      args.Integer("External id", IdOf(rows.external_id[row]));
-      args.Integer("correlation", IdOf(rows.correlation[row]));
-      args.Integer("Sequence number", rows.sequence[row]);
-      args.Integer("Fwd thread id", rows.forward_thread[row]);
-      args.Integer("Python id", rows.python_id[row]);
-      args.Integer("Python parent id", rows.python_parent_id[row]);
-      args.Integer("Ev Idx", rows.event_index[row]);
-      args.Integer("Record function id", rows.record_function[row]);
+      args.Integer(KinetoArg::kExternalId, IdOf(rows.external_id[row]));
+      args.Integer(KinetoArg::kCorrelation, IdOf(rows.correlation[row]));
+      args.Integer(KinetoArg::kSequence, rows.sequence[row]);
+      args.Integer(KinetoArg::kForwardThread, rows.forward_thread[row]);
+      args.Integer(KinetoArg::kPythonId, rows.python_id[row]);
+      args.Integer(KinetoArg::kPythonParentId, rows.python_parent_id[row]);
+      args.Integer(KinetoArg::kEventIndex, rows.event_index[row]);
+      args.Integer(KinetoArg::kRecordFunction, rows.record_function[row]);
       args.Rest(store_.Text(rows.args[row]));
       Span(store_.Text(rows.category[row]), store_.Text(rows.name[row]), Track(rows.thread[row]),
            rows.start[row], rows.duration[row], args);
@@ -343,12 +348,12 @@ class EventWriter {
     if (known == collective_of_.end()) return;
     const auto& rows = store_.collectives;
     const std::size_t row = known->second;
-    args.Add("Collective name", JsonString(store_.Text(rows.name[row])));
-    args.Integer("In msg nelems", rows.in_elements[row]);
-    args.Integer("Out msg nelems", rows.out_elements[row]);
-    args.Integer("Group size", rows.group_size[row]);
-    args.Text("dtype", store_.Text(rows.dtype[row]));
-    args.Text("Process Group Name", store_.Text(rows.process_group[row]));
+    args.Add(KinetoArg::kCollectiveName, JsonString(store_.Text(rows.name[row])));
+    args.Integer(KinetoArg::kInElements, rows.in_elements[row]);
+    args.Integer(KinetoArg::kOutElements, rows.out_elements[row]);
+    args.Integer(KinetoArg::kGroupSize, rows.group_size[row]);
+    args.Text(KinetoArg::kDtype, store_.Text(rows.dtype[row]));
+    args.Text(KinetoArg::kProcessGroup, store_.Text(rows.process_group[row]));
   }
 
   void WriteGpuTasks() {
@@ -356,21 +361,21 @@ class EventWriter {
     for (std::size_t row = 0; row < rows.rows(); ++row) {
       const StreamId stream = rows.stream[row];
       Args args;
-      args.Integer("External id", IdOf(rows.external_id[row]));
-      args.Integer("device", DeviceNumber(OrdinalOf(stream)));
-      args.Integer("stream", store_.streams.number[stream.index()]);
-      args.Integer("correlation", IdOf(rows.correlation[row]));
-      args.Integer("registers per thread", rows.registers[row]);
-      args.Integer("shared memory", rows.shared_memory[row]);
+      args.Integer(KinetoArg::kExternalId, IdOf(rows.external_id[row]));
+      args.Integer(KinetoArg::kDevice, DeviceNumber(OrdinalOf(stream)));
+      args.Integer(KinetoArg::kStream, store_.streams.number[stream.index()]);
+      args.Integer(KinetoArg::kCorrelation, IdOf(rows.correlation[row]));
+      args.Integer(KinetoArg::kRegisters, rows.registers[row]);
+      args.Integer(KinetoArg::kSharedMemory, rows.shared_memory[row]);
       if (rows.grid_x[row] != kUnknown32)
-        args.Add("grid",
+        args.Add(KinetoArg::kGrid,
                  fmt::format("[{},{},{}]", rows.grid_x[row], rows.grid_y[row], rows.grid_z[row]));
       if (rows.block_x[row] != kUnknown32)
-        args.Add("block", fmt::format("[{},{},{}]", rows.block_x[row], rows.block_y[row],
-                                      rows.block_z[row]));
-      args.Integer("est. achieved occupancy %", rows.occupancy_pct[row]);
-      args.Integer("graph node id", rows.graph_node[row]);
-      args.Integer("bytes", rows.bytes[row]);
+        args.Add(KinetoArg::kBlock, fmt::format("[{},{},{}]", rows.block_x[row], rows.block_y[row],
+                                                rows.block_z[row]));
+      args.Integer(KinetoArg::kOccupancy, rows.occupancy_pct[row]);
+      args.Integer(KinetoArg::kGraphNode, rows.graph_node[row]);
+      args.Integer(KinetoArg::kBytes, rows.bytes[row]);
       AddCollective(row, args);
       args.Rest(store_.Text(rows.args[row]));
       Span(CategoryOf(rows.kind[row]), store_.Text(rows.name[row]), Track(stream), rows.start[row],
@@ -383,15 +388,15 @@ class EventWriter {
     for (std::size_t row = 0; row < rows.rows(); ++row) {
       const StreamId stream = rows.stream[row];
       Args args;
-      args.Integer("correlation", IdOf(rows.correlation[row]));
+      args.Integer(KinetoArg::kCorrelation, IdOf(rows.correlation[row]));
       if (stream.valid()) {
-        args.Integer("device", DeviceNumber(OrdinalOf(stream)));
-        args.Integer("stream", store_.streams.number[stream.index()]);
+        args.Integer(KinetoArg::kDevice, DeviceNumber(OrdinalOf(stream)));
+        args.Integer(KinetoArg::kStream, store_.streams.number[stream.index()]);
       }
-      args.Integer("wait_on_stream", rows.wait_on_stream[row]);
-      args.Integer("wait_on_cuda_event_record_corr_id", IdOf(rows.wait_on_correlation[row]));
-      if (store_.Arg(rows.args[row], "cuda_sync_kind").empty())
-        args.Text("cuda_sync_kind", NameOf(rows.kind[row]));
+      args.Integer(KinetoArg::kWaitOnStream, rows.wait_on_stream[row]);
+      args.Integer(KinetoArg::kWaitOnCorrelation, IdOf(rows.wait_on_correlation[row]));
+      if (store_.Arg(rows.args[row], NameOf(KinetoArg::kSyncKind)).empty())
+        args.Text(KinetoArg::kSyncKind, NameOf(rows.kind[row]));
       args.Rest(store_.Text(rows.args[row]));
       Span("cuda_sync", NameOf(rows.kind[row]), stream.valid() ? Track(stream) : Track(ThreadId()),
            rows.start[row], rows.duration[row], args);
@@ -427,13 +432,13 @@ class EventWriter {
     const auto& rows = store_.memory_events;
     for (std::size_t row = 0; row < rows.rows(); ++row) {
       Args args;
-      args.Integer("Addr", rows.address[row]);
-      args.Integer("Bytes", rows.bytes[row]);
-      args.Integer("Total Allocated", rows.total_allocated_bytes[row]);
-      args.Integer("Total Reserved", rows.total_reserved_bytes[row]);
-      args.Integer("Device Type", rows.device_type[row]);
-      args.Integer("Device Id", DeviceNumber(rows.device[row]));
-      args.Integer("Ev Idx", rows.event_index[row]);
+      args.Integer(KinetoArg::kAddress, rows.address[row]);
+      args.Integer(KinetoArg::kMemoryBytes, rows.bytes[row]);
+      args.Integer(KinetoArg::kTotalAllocated, rows.total_allocated_bytes[row]);
+      args.Integer(KinetoArg::kTotalReserved, rows.total_reserved_bytes[row]);
+      args.Integer(KinetoArg::kDeviceType, rows.device_type[row]);
+      args.Integer(KinetoArg::kDeviceId, DeviceNumber(rows.device[row]));
+      args.Integer(KinetoArg::kEventIndex, rows.event_index[row]);
       Emit(
           R"({{"ph":"i","s":"t","name":"[memory]","cat":"cpu_instant_event",{},"ts":{},"args":{{{}}}}})",
           Track(rows.thread[row]), At(rows.time[row]), args.members());

@@ -23,6 +23,7 @@
 #include "render/escape.h"
 #include "store/args_text.h"
 #include "store/carried_damage.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -30,74 +31,6 @@ namespace {
 using namespace perfetto;  // NOLINT(google-build-using-namespace): the field numbers.
 
 using TrackUuid = std::uint64_t;
-
-/// Arguments that come from columns, by the names that Kineto gives them.
-enum class ColumnArg : std::uint8_t {
-  kExternalId,
-  kCorrelation,
-  kSequence,
-  kForwardThread,
-  kPythonId,
-  kPythonParentId,
-  kEventIndex,
-  kRecordFunction,
-  kDevice,
-  kStream,
-  kRegisters,
-  kSharedMemory,
-  kOccupancy,
-  kGraphNode,
-  kBytes,
-  kGrid,
-  kBlock,
-  kCopy,
-  kCollectiveName,
-  kInElements,
-  kOutElements,
-  kGroupSize,
-  kDtype,
-  kProcessGroup,
-  kWaitOnStream,
-  kWaitOnCorrelation,
-  kAddress,
-  kMemoryBytes,
-  kTotalAllocated,
-  kTotalReserved,
-  kDeviceType,
-  kDeviceId,
-};
-constexpr std::array<std::string_view, 32> kColumnArgNames = {"External id",
-                                                              "correlation",
-                                                              "Sequence number",
-                                                              "Fwd thread id",
-                                                              "Python id",
-                                                              "Python parent id",
-                                                              "Ev Idx",
-                                                              "Record function id",
-                                                              "device",
-                                                              "stream",
-                                                              "registers per thread",
-                                                              "shared memory",
-                                                              "est. achieved occupancy %",
-                                                              "graph node id",
-                                                              "bytes",
-                                                              "grid",
-                                                              "block",
-                                                              "copy",
-                                                              "Collective name",
-                                                              "In msg nelems",
-                                                              "Out msg nelems",
-                                                              "Group size",
-                                                              "dtype",
-                                                              "Process Group Name",
-                                                              "wait_on_stream",
-                                                              "wait_on_cuda_event_record_corr_id",
-                                                              "Addr",
-                                                              "Bytes",
-                                                              "Total Allocated",
-                                                              "Total Reserved",
-                                                              "Device Type",
-                                                              "Device Id"};
 
 std::string_view CategoryName(GpuTaskKind kind) {
   constexpr std::string_view kNames[] = {"kernel", "gpu_memcpy", "gpu_memset"};
@@ -163,13 +96,15 @@ class PacketWriter {
   void Category(std::string_view category) {
     Event().Bytes(TrackEventField::kCategories, category);
   }
-  void Integer(ColumnArg arg, std::int64_t value) {
+  void Integer(KinetoArg arg, std::int64_t value) {
     if (value != kUnknown) Number(arg, value);
   }
-  void Integer(ColumnArg arg, std::int32_t value) {
+  void Integer(KinetoArg arg, std::int32_t value) {
     if (value != kUnknown32) Number(arg, value);
   }
-  void Text(ColumnArg arg, std::string_view text) {
+  /// `arg`: a KinetoArg, or the name of an argument that is not Kineto's.
+  template <typename Arg>
+  void Text(Arg arg, std::string_view text) {
     const std::uint32_t name = ArgIid(arg);
     ProtobufWriter event(event_);
     event.Message(TrackEventField::kDebugAnnotations, [&] {
@@ -226,7 +161,7 @@ class PacketWriter {
     out_.clear();
   }
 
-  void Number(ColumnArg arg, std::int64_t value) {
+  void Number(KinetoArg arg, std::int64_t value) {
     char bytes[4 * kMaxVarintBytes];
     char* at = PutVarint(bytes, FieldKey(DebugAnnotationField::kNameIid, WireType::kVarint));
     at = PutVarint(at, ArgIid(arg));
@@ -259,9 +194,9 @@ class PacketWriter {
     }
     return found->second;
   }
-  std::uint32_t ArgIid(ColumnArg arg) {
+  std::uint32_t ArgIid(KinetoArg arg) {
     std::uint32_t& iid = column_iids_[static_cast<std::size_t>(arg)];
-    if (iid == 0) iid = ArgIid(kColumnArgNames[static_cast<std::size_t>(arg)]);
+    if (iid == 0) iid = ArgIid(NameOf(arg));
     return iid;
   }
 
@@ -325,7 +260,7 @@ class PacketWriter {
   std::vector<std::uint32_t> names_, categories_;  ///< Iids by string; 0: not told yet.
   std::vector<std::string> arg_texts_;             ///< Annotations by string of `args`.
   std::map<std::string, std::uint32_t> arg_iids_;
-  std::array<std::uint32_t, kColumnArgNames.size()> column_iids_ = {};
+  std::array<std::uint32_t, std::size(kKinetoArgNames)> column_iids_ = {};
   std::map<InternedDataField, std::uint32_t> last_iid_;
   std::int64_t events_ = 0;
 };
@@ -587,14 +522,14 @@ class PerfettoExport {
         packets_.On(track);
         packets_.Category(rows.category[row]);
         packets_.Name(rows.name[row]);
-        packets_.Integer(ColumnArg::kExternalId, rows.external_id[row]);
-        packets_.Integer(ColumnArg::kCorrelation, rows.correlation[row]);
-        packets_.Integer(ColumnArg::kSequence, rows.sequence[row]);
-        packets_.Integer(ColumnArg::kForwardThread, rows.forward_thread[row]);
-        packets_.Integer(ColumnArg::kPythonId, rows.python_id[row]);
-        packets_.Integer(ColumnArg::kPythonParentId, rows.python_parent_id[row]);
-        packets_.Integer(ColumnArg::kEventIndex, rows.event_index[row]);
-        packets_.Integer(ColumnArg::kRecordFunction, rows.record_function[row]);
+        packets_.Integer(KinetoArg::kExternalId, rows.external_id[row]);
+        packets_.Integer(KinetoArg::kCorrelation, rows.correlation[row]);
+        packets_.Integer(KinetoArg::kSequence, rows.sequence[row]);
+        packets_.Integer(KinetoArg::kForwardThread, rows.forward_thread[row]);
+        packets_.Integer(KinetoArg::kPythonId, rows.python_id[row]);
+        packets_.Integer(KinetoArg::kPythonParentId, rows.python_parent_id[row]);
+        packets_.Integer(KinetoArg::kEventIndex, rows.event_index[row]);
+        packets_.Integer(KinetoArg::kRecordFunction, rows.record_function[row]);
         packets_.Rest(rows.args[row]);
         if (!launches_.empty() && launches_[row])
           packets_.Event().Fixed64(TrackEventField::kFlowIds, std::uint64_t{row} + 1);
@@ -633,20 +568,20 @@ class PerfettoExport {
     packets_.On(track);
     packets_.Category(CategoryName(rows.kind[row]));
     packets_.Name(rows.name[row]);
-    packets_.Integer(ColumnArg::kDevice, OrdinalOf(stream));
-    packets_.Integer(ColumnArg::kStream, store_.streams.number[stream.index()]);
-    packets_.Integer(ColumnArg::kCorrelation, rows.correlation[row]);
-    packets_.Integer(ColumnArg::kExternalId, rows.external_id[row]);
-    Blocks(ColumnArg::kGrid, rows.grid_x[row], rows.grid_y[row], rows.grid_z[row]);
-    Blocks(ColumnArg::kBlock, rows.block_x[row], rows.block_y[row], rows.block_z[row]);
-    packets_.Integer(ColumnArg::kRegisters, rows.registers[row]);
-    packets_.Integer(ColumnArg::kSharedMemory, rows.shared_memory[row]);
-    packets_.Integer(ColumnArg::kOccupancy, rows.occupancy_pct[row]);
-    packets_.Integer(ColumnArg::kGraphNode, rows.graph_node[row]);
-    packets_.Integer(ColumnArg::kBytes, rows.bytes[row]);
+    packets_.Integer(KinetoArg::kDevice, OrdinalOf(stream));
+    packets_.Integer(KinetoArg::kStream, store_.streams.number[stream.index()]);
+    packets_.Integer(KinetoArg::kCorrelation, rows.correlation[row]);
+    packets_.Integer(KinetoArg::kExternalId, rows.external_id[row]);
+    Blocks(KinetoArg::kGrid, rows.grid_x[row], rows.grid_y[row], rows.grid_z[row]);
+    Blocks(KinetoArg::kBlock, rows.block_x[row], rows.block_y[row], rows.block_z[row]);
+    packets_.Integer(KinetoArg::kRegisters, rows.registers[row]);
+    packets_.Integer(KinetoArg::kSharedMemory, rows.shared_memory[row]);
+    packets_.Integer(KinetoArg::kOccupancy, rows.occupancy_pct[row]);
+    packets_.Integer(KinetoArg::kGraphNode, rows.graph_node[row]);
+    packets_.Integer(KinetoArg::kBytes, rows.bytes[row]);
     if (rows.kind[row] == GpuTaskKind::kMemcpy &&
         CopyKindOf(store_.Text(rows.name[row])) != rows.copy[row])
-      packets_.Text(ColumnArg::kCopy, CopyText(rows.copy[row]));
+      packets_.Text("copy", CopyText(rows.copy[row]));
     AddCollective(row);
     packets_.Rest(rows.args[row]);
     if (const HostEventId launch = rows.launch[row]; !launches_.empty() && launch.valid()) {
@@ -656,7 +591,7 @@ class PerfettoExport {
     packets_.End(rows.start[row]);
   }
 
-  void Blocks(ColumnArg arg, std::int32_t x, std::int32_t y, std::int32_t z) {
+  void Blocks(KinetoArg arg, std::int32_t x, std::int32_t y, std::int32_t z) {
     if (x != kUnknown32) packets_.Text(arg, fmt::format("{},{},{}", x, y, z));
   }
 
@@ -665,13 +600,13 @@ class PerfettoExport {
     if (known == collective_of_.end()) return;
     const auto& rows = store_.collectives;
     const std::size_t row = known->second;
-    packets_.Text(ColumnArg::kCollectiveName, store_.Text(rows.name[row]));
-    packets_.Integer(ColumnArg::kInElements, rows.in_elements[row]);
-    packets_.Integer(ColumnArg::kOutElements, rows.out_elements[row]);
-    packets_.Integer(ColumnArg::kGroupSize, rows.group_size[row]);
-    if (rows.dtype[row].valid()) packets_.Text(ColumnArg::kDtype, store_.Text(rows.dtype[row]));
+    packets_.Text(KinetoArg::kCollectiveName, store_.Text(rows.name[row]));
+    packets_.Integer(KinetoArg::kInElements, rows.in_elements[row]);
+    packets_.Integer(KinetoArg::kOutElements, rows.out_elements[row]);
+    packets_.Integer(KinetoArg::kGroupSize, rows.group_size[row]);
+    if (rows.dtype[row].valid()) packets_.Text(KinetoArg::kDtype, store_.Text(rows.dtype[row]));
     if (rows.process_group[row].valid())
-      packets_.Text(ColumnArg::kProcessGroup, store_.Text(rows.process_group[row]));
+      packets_.Text(KinetoArg::kProcessGroup, store_.Text(rows.process_group[row]));
   }
 
   void WriteSyncs() {
@@ -691,13 +626,13 @@ class PerfettoExport {
       packets_.On(track);
       packets_.Category("cuda_sync");
       packets_.Name(SyncName(rows.kind[row]));
-      packets_.Integer(ColumnArg::kCorrelation, rows.correlation[row]);
+      packets_.Integer(KinetoArg::kCorrelation, rows.correlation[row]);
       if (const StreamId stream = rows.stream[row]; stream.valid()) {
-        packets_.Integer(ColumnArg::kDevice, OrdinalOf(stream));
-        packets_.Integer(ColumnArg::kStream, store_.streams.number[stream.index()]);
+        packets_.Integer(KinetoArg::kDevice, OrdinalOf(stream));
+        packets_.Integer(KinetoArg::kStream, store_.streams.number[stream.index()]);
       }
-      packets_.Integer(ColumnArg::kWaitOnStream, rows.wait_on_stream[row]);
-      packets_.Integer(ColumnArg::kWaitOnCorrelation, rows.wait_on_correlation[row]);
+      packets_.Integer(KinetoArg::kWaitOnStream, rows.wait_on_stream[row]);
+      packets_.Integer(KinetoArg::kWaitOnCorrelation, rows.wait_on_correlation[row]);
       packets_.Rest(rows.args[row]);
       packets_.End(rows.start[row]);
     }
@@ -761,13 +696,13 @@ class PerfettoExport {
       packets_.On(Track(rows.thread[row]));
       packets_.Category("cpu_instant_event");
       packets_.Name("[memory]");
-      packets_.Integer(ColumnArg::kAddress, rows.address[row]);
-      packets_.Integer(ColumnArg::kMemoryBytes, rows.bytes[row]);
-      packets_.Integer(ColumnArg::kTotalAllocated, rows.total_allocated_bytes[row]);
-      packets_.Integer(ColumnArg::kTotalReserved, rows.total_reserved_bytes[row]);
-      packets_.Integer(ColumnArg::kDeviceType, rows.device_type[row]);
-      packets_.Integer(ColumnArg::kDeviceId, rows.device[row]);
-      packets_.Integer(ColumnArg::kEventIndex, rows.event_index[row]);
+      packets_.Integer(KinetoArg::kAddress, rows.address[row]);
+      packets_.Integer(KinetoArg::kMemoryBytes, rows.bytes[row]);
+      packets_.Integer(KinetoArg::kTotalAllocated, rows.total_allocated_bytes[row]);
+      packets_.Integer(KinetoArg::kTotalReserved, rows.total_reserved_bytes[row]);
+      packets_.Integer(KinetoArg::kDeviceType, rows.device_type[row]);
+      packets_.Integer(KinetoArg::kDeviceId, rows.device[row]);
+      packets_.Integer(KinetoArg::kEventIndex, rows.event_index[row]);
       packets_.End(rows.time[row]);
     }
   }

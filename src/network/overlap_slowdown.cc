@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -24,7 +25,7 @@ std::string_view ShapesAt(const TraceStore& store, std::size_t task) {
   HostEventId event = store.gpu_tasks.launch[task];
   while (event.valid() && store.host_events.kind[event.index()] != HostEventKind::kOperator)
     event = store.host_events.parent[event.index()];
-  return event.valid() ? store.Arg(store.host_events.args[event.index()], "Input Dims")
+  return event.valid() ? store.Arg(store.host_events.args[event.index()], kInputDimsArg)
                        : std::string_view();
 }
 

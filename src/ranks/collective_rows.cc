@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "store/kineto_args.h"
+
 namespace headroom {
 namespace {
 
@@ -53,8 +55,8 @@ std::optional<CollectiveArguments> CollectiveRows::Of(std::size_t gpu_task) cons
   arguments.name = store_.Text(rows.name[row]);
   arguments.group = store_.Text(rows.process_group[row]);
   arguments.description =
-      Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], "Process Group Description"));
-  arguments.ranks = Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], "Process Group Ranks"));
+      Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], kGroupDescriptionArg));
+  arguments.ranks = Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], kGroupRanksArg));
   // Kineto writes so where it does not know them.
   if (arguments.ranks == "[]") arguments.ranks = {};
   if (rows.group_size[row] > 0) arguments.members = rows.group_size[row];

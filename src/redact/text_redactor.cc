@@ -13,6 +13,7 @@
 #include "redact/mangled_name.h"
 #include "redact/run_of.h"
 #include "store/args_text.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -109,8 +110,12 @@ bool IsOfApi(std::string_view name) {
 
 /// Arguments whose values are of lists that profilers have.
 bool IsOfTypes(std::string_view key) {
-  constexpr std::string_view kKnown[] = {"Input type", "Input Types", "dtype",
-                                         "kind",       "Device Type", "Collective name"};
+  constexpr std::string_view kKnown[] = {kInputTypesArg,
+                                         kOldInputTypesArg,
+                                         NameOf(KinetoArg::kDtype),
+                                         NameOf(KinetoArg::kDeviceType),
+                                         NameOf(KinetoArg::kCollectiveName),
+                                         "kind"};
   return std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown);
 }
 

@@ -1,8 +1,12 @@
 #include "store/store_builder.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
 #include <utility>
+
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -41,8 +45,7 @@ std::string_view CopyName(CopyKind kind) {
 
 StoreBuilder::HostEvent& StoreBuilder::HostEvent::Shapes(std::string_view dims,
                                                          std::string_view types) {
-  args_ = "\"Input Dims\": ";
-  args_.append(dims).append(", \"Input type\": ").append(types);
+  args_ = fmt::format("\"{}\": {}, \"{}\": {}", kInputDimsArg, dims, kInputTypesArg, types);
   return *this;
 }
 

@@ -3,19 +3,20 @@
 #include <string_view>
 
 #include "cost/operator_call.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 
 std::optional<OperatorCall> ReadOperatorCall(const TraceStore& store, HostEventId op) {
   const StringId args = store.host_events.args[op.index()];
   if (!args.valid()) return std::nullopt;
-  std::string_view types = store.Arg(args, "Input type");
-  if (types.empty()) types = store.Arg(args, "Input Types");
+  std::string_view types = store.Arg(args, kInputTypesArg);
+  if (types.empty()) types = store.Arg(args, kOldInputTypesArg);
   return ParseOperatorCall(store.Text(store.host_events.name[op.index()]),
-                           {.dims = store.Arg(args, "Input Dims"),
+                           {.dims = store.Arg(args, kInputDimsArg),
                             .types = types,
-                            .strides = store.Arg(args, "Input Strides"),
-                            .concrete = store.Arg(args, "Concrete Inputs")});
+                            .strides = store.Arg(args, kInputStridesArg),
+                            .concrete = store.Arg(args, kConcreteInputsArg)});
 }
 
 namespace {

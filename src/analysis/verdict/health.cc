@@ -17,6 +17,7 @@
 #include "base/statistics.h"
 #include "base/units.h"
 #include "render/number_format.h"
+#include "store/kineto_args.h"
 #include "store/trace_formats.h"
 
 namespace headroom {
@@ -118,7 +119,7 @@ void AddMissingParts(const TraceStore& store, const Efficiency& efficiency, Impo
     has_operators = true;
     const StringId args = store.host_events.args[row];
     if (!has_shapes && args.valid() && seen.insert(args).second)
-      has_shapes = !store.Arg(args, "Input Dims").empty();
+      has_shapes = !store.Arg(args, kInputDimsArg).empty();
     if (has_shapes && has_frames) break;
   }
   if (!has_operators) log.Add(ImportIssue::kNoOperators);

@@ -14,6 +14,7 @@
 #include "ingest/names/category.h"
 #include "ingest/names/range_names.h"
 #include "store/args_text.h"
+#include "store/kineto_args.h"
 
 namespace headroom::chakra {
 namespace {
@@ -143,9 +144,9 @@ void WorkRows::ReadGroups(std::string_view list) {
 std::string WorkRows::OperatorArgs(const Node& node) const {
   const std::string_view shapes = Shapes(node.inputs.shapes);
   if (shapes.empty()) return {};
-  std::string args = fmt::format("\"Input Dims\":{}", shapes);
+  std::string args = fmt::format("\"{}\":{}", kInputDimsArg, shapes);
   if (const std::string types = Types(node.inputs.types); types.size() > 2)
-    args += fmt::format(",\"Input type\":{}", types);
+    args += fmt::format(",\"{}\":{}", kInputTypesArg, types);
   return args;
 }
 
@@ -218,8 +219,9 @@ void WorkRows::Add(const Node& node, std::int64_t offset) {
                               : node.type == NodeType::kCommRecv ? node.Integer("comm_src", -1)
                                                                  : -1;
     if (peer >= 0) {
-      work.args = store_.strings.Intern(
-          fmt::format("\"{} Rank\":{}", node.type == NodeType::kCommSend ? "Dst" : "Src", peer));
+      work.args = store_.strings.Intern(fmt::format(
+          "\"{}\":{}", node.type == NodeType::kCommSend ? kDestinationRankArg : kSourceRankArg,
+          peer));
     }
   }
   work_.push_back(work);
@@ -498,7 +500,7 @@ void WorkRows::AppendCollective(std::size_t index, GpuTaskId task) {
     if (const auto ranks = ranks_of_group_.find(group);
         ranks != ranks_of_group_.end() && !work.args.valid()) {
       store_.gpu_tasks.args.MutablePending(task.index()) =
-          store_.strings.Intern(fmt::format("\"Process Group Ranks\":\"{}\"", ranks->second));
+          store_.strings.Intern(fmt::format("\"{}\":\"{}\"", kGroupRanksArg, ranks->second));
     }
   }
   if (members) rows.group_size.MutablePending(row) = *members;

@@ -67,71 +67,41 @@ Mask StructureStops(const char* p) {
 
 #endif
 
-struct KeyText {
+struct ArgText {
   std::string_view text;
-  ArgKey key;
+  KinetoArg arg;
 };
 
-constexpr KeyText kArgKeys[] = {
-    {"External id", ArgKey::kExternalId},
-    {"external id", ArgKey::kExternalId},
-    {"correlation", ArgKey::kCorrelation},
-    {"stream", ArgKey::kStream},
-    {"device", ArgKey::kDevice},
-    {"Ev Idx", ArgKey::kEventIndex},
-    {"Profiler Event Index", ArgKey::kEventIndex},
-    {"Record function id", ArgKey::kRecordFunction},
-    {"Sequence number", ArgKey::kSequence},
-    {"Fwd thread id", ArgKey::kForwardThread},
-    {"grid", ArgKey::kGrid},
-    {"block", ArgKey::kBlock},
-    {"registers per thread", ArgKey::kRegisters},
-    {"shared memory", ArgKey::kSharedMemory},
-    {"est. achieved occupancy %", ArgKey::kOccupancy},
-    {"bytes", ArgKey::kBytes},
-    {"memory bandwidth (GB/s)", ArgKey::kBandwidth},
-    {"graph node id", ArgKey::kGraphNode},
-    {"Python id", ArgKey::kPythonId},
-    {"Python parent id", ArgKey::kPythonParentId},
-    {"cuda_sync_kind", ArgKey::kSyncKind},
-    {"wait_on_stream", ArgKey::kWaitOnStream},
-    {"wait_on_cuda_event_record_corr_id", ArgKey::kWaitOnCorrelation},
-    {"Collective name", ArgKey::kCollectiveName},
-    {"In msg nelems", ArgKey::kInElements},
-    {"Out msg nelems", ArgKey::kOutElements},
-    {"dtype", ArgKey::kCollectiveDtype},
-    {"Group size", ArgKey::kGroupSize},
-    {"Process Group Name", ArgKey::kProcessGroup},
-    {"Addr", ArgKey::kAddress},
-    {"Bytes", ArgKey::kMemoryBytes},
-    {"Total Allocated", ArgKey::kTotalAllocated},
-    {"Total Reserved", ArgKey::kTotalReserved},
-    {"Device Type", ArgKey::kDeviceType},
-    {"Device Id", ArgKey::kDeviceId},
-    {"name", ArgKey::kName},
-    {"labels", ArgKey::kLabels},
+/// What some versions call an argument.
+constexpr ArgText kAliases[] = {
+    {"external id", KinetoArg::kExternalId},
+    {"Profiler Event Index", KinetoArg::kEventIndex},
 };
 
-/// A small open table from key text to ArgKey, keyed by length and two characters.
-class ArgKeyTable {
+/// A small open table from the text of a key to its argument, keyed by length and three characters.
+class ArgTable {
  public:
-  ArgKeyTable() {
-    for (const KeyText& entry : kArgKeys) {
-      std::size_t slot = SlotOf(entry.text);
-      while (!slots_[slot].text.empty()) slot = (slot + 1) % kSlots;
-      slots_[slot] = entry;
-    }
+  ArgTable() {
+    for (std::size_t arg = 1; arg < std::size(kKinetoArgNames); ++arg)
+      Add({kKinetoArgNames[arg], static_cast<KinetoArg>(arg)});
+    for (const ArgText& alias : kAliases) Add(alias);
   }
 
-  ArgKey Find(std::string_view text) const {
-    if (text.size() < 4) return ArgKey::kOther;
+  KinetoArg Find(std::string_view text) const {
+    if (text.size() < 4) return KinetoArg::kOther;
     for (std::size_t slot = SlotOf(text); !slots_[slot].text.empty(); slot = (slot + 1) % kSlots) {
-      if (slots_[slot].text == text) return slots_[slot].key;
+      if (slots_[slot].text == text) return slots_[slot].arg;
     }
-    return ArgKey::kOther;
+    return KinetoArg::kOther;
   }
 
  private:
+  void Add(const ArgText& entry) {
+    std::size_t slot = SlotOf(entry.text);
+    while (!slots_[slot].text.empty()) slot = (slot + 1) % kSlots;
+    slots_[slot] = entry;
+  }
+
   static constexpr std::size_t kSlots = 256;
   static std::size_t SlotOf(std::string_view text) {
     const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -139,11 +109,11 @@ class ArgKeyTable {
            kSlots;
   }
 
-  KeyText slots_[kSlots] = {};
+  ArgText slots_[kSlots] = {};
 };
 
-const ArgKeyTable& ArgKeys() {
-  static const ArgKeyTable table;
+const ArgTable& KnownArgs() {
+  static const ArgTable table;
   return table;
 }
 
@@ -223,11 +193,11 @@ class Scanner {
       Token key;
       ArgMember arg;
       if (!ScanString(key) || !ScanColon() || !ScanValue(arg.value)) return false;
-      arg.key = ArgKeys().Find(key.text);
+      arg.key = KnownArgs().Find(key.text);
       arg.key_text = key.text;
       arg.whole = {member, static_cast<std::size_t>(at_ - member)};
       event.args.push_back(arg);
-      if (arg.key != ArgKey::kOther && event.args.size() <= UINT16_MAX) {
+      if (arg.key != KinetoArg::kOther && event.args.size() <= UINT16_MAX) {
         event.arg_at[static_cast<std::size_t>(arg.key)] =
             static_cast<std::uint16_t>(event.args.size());
       }

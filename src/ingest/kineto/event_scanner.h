@@ -7,9 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "store/kineto_args.h"
 
 namespace headroom::kineto {
 
@@ -31,49 +34,8 @@ struct Token {
   bool present() const { return text.data() != nullptr; }
 };
 
-/// Members of `args` that have a column somewhere. The texts are in event_scanner.cc.
-enum class ArgKey : std::uint8_t {
-  kOther,
-  kExternalId,
-  kCorrelation,
-  kStream,
-  kDevice,
-  kEventIndex,
-  kRecordFunction,
-  kSequence,
-  kForwardThread,
-  kGrid,
-  kBlock,
-  kRegisters,
-  kSharedMemory,
-  kOccupancy,
-  kBytes,
-  kBandwidth,
-  kGraphNode,
-  kPythonId,
-  kPythonParentId,
-  kSyncKind,
-  kWaitOnStream,
-  kWaitOnCorrelation,
-  kCollectiveName,
-  kInElements,
-  kOutElements,
-  kCollectiveDtype,
-  kGroupSize,
-  kProcessGroup,
-  kAddress,
-  kMemoryBytes,
-  kTotalAllocated,
-  kTotalReserved,
-  kDeviceType,
-  kDeviceId,
-  kName,
-  kLabels,
-  kCount,
-};
-
 struct ArgMember {
-  ArgKey key;
+  KinetoArg key;
   std::string_view key_text;
   std::string_view whole;  ///< `"key": value`, as written.
   Token value;
@@ -87,14 +49,13 @@ struct RawEvent {
   std::string_view text;  ///< From '{' to '}'.
 
   /// The last member with this key wins, as in most JSON readers.
-  Token Arg(ArgKey key) const {
+  Token Arg(KinetoArg key) const {
     const std::uint16_t at = arg_at[static_cast<std::size_t>(key)];
     return at == 0 ? Token() : args[at - 1].value;
   }
   void Clear();
 
-  std::uint16_t arg_at[static_cast<std::size_t>(ArgKey::kCount)] =
-      {};  ///< Position in args + 1, or 0.
+  std::uint16_t arg_at[std::size(kKinetoArgNames)] = {};  ///< Position in args + 1, or 0.
 };
 
 enum class ScanResult : std::uint8_t {

@@ -88,11 +88,11 @@ TEST(ScanEventTest, MarksTheFieldsOfAnEvent) {
   EXPECT_FALSE(event.time.quoted);
   EXPECT_EQ(event.duration.text, "6");
   EXPECT_EQ(event.id.text, "0x7");
-  EXPECT_EQ(event.Arg(ArgKey::kStream).text, "7");
-  EXPECT_EQ(event.Arg(ArgKey::kCorrelation).text, "123");
-  EXPECT_EQ(event.Arg(ArgKey::kGrid).text, "[1, 2, 3]");
-  EXPECT_EQ(event.Arg(ArgKey::kExternalId).text, "9");
-  EXPECT_FALSE(event.Arg(ArgKey::kBlock).present());
+  EXPECT_EQ(event.Arg(KinetoArg::kStream).text, "7");
+  EXPECT_EQ(event.Arg(KinetoArg::kCorrelation).text, "123");
+  EXPECT_EQ(event.Arg(KinetoArg::kGrid).text, "[1, 2, 3]");
+  EXPECT_EQ(event.Arg(KinetoArg::kExternalId).text, "9");
+  EXPECT_FALSE(event.Arg(KinetoArg::kBlock).present());
   ASSERT_EQ(event.args.size(), 5u);
   EXPECT_EQ(event.args[3].key_text, "note");
   EXPECT_EQ(event.args[3].whole, R"("note": {"x": [1]})");
@@ -105,7 +105,7 @@ TEST(ScanEventTest, AnEventBeforeLeavesNothingBehind) {
   ASSERT_EQ(Scan(first, event).result, ScanResult::kEvent);
   ASSERT_EQ(Scan(second, event).result, ScanResult::kEvent);
   EXPECT_FALSE(event.name.present());
-  EXPECT_FALSE(event.Arg(ArgKey::kStream).present());
+  EXPECT_FALSE(event.Arg(KinetoArg::kStream).present());
   EXPECT_TRUE(event.args.empty());
 }
 
@@ -204,7 +204,7 @@ TEST(ScanEventTest, TheLastOfEqualKeysWins) {
   RawEvent event;
   ASSERT_EQ(Scan(text, event).result, ScanResult::kEvent);
   EXPECT_EQ(event.time.text, "2");
-  EXPECT_EQ(event.Arg(ArgKey::kStream).text, "2");
+  EXPECT_EQ(event.Arg(KinetoArg::kStream).text, "2");
 }
 
 TEST(ScanEventTest, MoreArgumentsThanAnIndexHolds) {
@@ -214,7 +214,7 @@ TEST(ScanEventTest, MoreArgumentsThanAnIndexHolds) {
   RawEvent event;
   const Padded padded(text);
   ASSERT_EQ(Scan(padded, event).result, ScanResult::kEvent);
-  EXPECT_EQ(event.Arg(ArgKey::kStream).text, "5");
+  EXPECT_EQ(event.Arg(KinetoArg::kStream).text, "5");
   EXPECT_EQ(event.args.size(), 70'002u);
 }
 

@@ -16,8 +16,10 @@
 namespace headroom::kineto {
 namespace {
 
-constexpr std::uint64_t Bit(ArgKey key) { return std::uint64_t{1} << static_cast<unsigned>(key); }
-static_assert(static_cast<unsigned>(ArgKey::kCount) <= 64);
+constexpr std::uint64_t Bit(KinetoArg key) {
+  return std::uint64_t{1} << static_cast<unsigned>(key);
+}
+static_assert(std::size(kKinetoArgNames) <= 64);
 
 std::int64_t IntegerOr(const Token& token, std::int64_t fallback) {
   std::int64_t value = 0;
@@ -109,14 +111,14 @@ class ArgReader {
   explicit ArgReader(const RawEvent& event) : event_(event) {}
 
   /// Unknown where the argument is absent or does not fit.
-  std::int64_t Integer(ArgKey key) { return Keep(key, IntegerOf, kUnknown); }
-  std::int32_t Integer32(ArgKey key) { return Keep(key, Integer32Of, kUnknown32); }
-  std::int64_t IntegerOr(ArgKey key, std::int64_t fallback) {
+  std::int64_t Integer(KinetoArg key) { return Keep(key, IntegerOf, kUnknown); }
+  std::int32_t Integer32(KinetoArg key) { return Keep(key, Integer32Of, kUnknown32); }
+  std::int64_t IntegerOr(KinetoArg key, std::int64_t fallback) {
     const std::int64_t value = Integer(key);
     return value == kUnknown ? fallback : value;
   }
   /// A number from -10^6 to 10^6, rounded.
-  std::int32_t Rounded(ArgKey key) {
+  std::int32_t Rounded(KinetoArg key) {
     const auto round = [](const Token& token) {
       double value = 0;
       const bool fits = ParseDouble(token, value) && std::abs(value) < 1e6;
@@ -124,15 +126,15 @@ class ArgReader {
     };
     return Keep(key, round, kUnknown32);
   }
-  Extent Blocks(ArgKey key) { return Keep(key, ParseExtent, Extent()); }
-  StringId Text(ArgKey key, WorkerIds& ids) {
+  Extent Blocks(KinetoArg key) { return Keep(key, ParseExtent, Extent()); }
+  StringId Text(KinetoArg key, WorkerIds& ids) {
     const auto intern = [&](const Token& token) {
       return IsNested(token) || IsNull(token) ? StringId::None() : ids.Intern(token);
     };
     return Keep(key, intern, StringId::None());
   }
   /// For an argument that only repeats what a column holds.
-  void Drop(ArgKey key) { kept_ |= Bit(key); }
+  void Drop(KinetoArg key) { kept_ |= Bit(key); }
 
   /// Of those in columns, a set of bits.
   std::uint64_t kept() const { return kept_; }
@@ -144,7 +146,7 @@ class ArgReader {
   }
 
   template <typename Value, typename Convert>
-  Value Keep(ArgKey key, Convert convert, Value unknown) {
+  Value Keep(KinetoArg key, Convert convert, Value unknown) {
     const Token token = event_.Arg(key);
     if (!token.present()) return unknown;
     const Value value = convert(token);
@@ -385,20 +387,20 @@ void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rul
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
   rows.kind.push_back(KindOf(event, rule));
   ArgReader args(event);
-  rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
-  rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
-  rows.sequence.push_back(args.Integer(ArgKey::kSequence));
-  rows.forward_thread.push_back(args.Integer32(ArgKey::kForwardThread));
-  rows.python_id.push_back(args.Integer32(ArgKey::kPythonId));
-  rows.python_parent_id.push_back(args.Integer32(ArgKey::kPythonParentId));
-  rows.event_index.push_back(args.Integer32(ArgKey::kEventIndex));
-  rows.record_function.push_back(args.Integer32(ArgKey::kRecordFunction));
+  rows.correlation.push_back(args.Integer(KinetoArg::kCorrelation));
+  rows.external_id.push_back(args.Integer(KinetoArg::kExternalId));
+  rows.sequence.push_back(args.Integer(KinetoArg::kSequence));
+  rows.forward_thread.push_back(args.Integer32(KinetoArg::kForwardThread));
+  rows.python_id.push_back(args.Integer32(KinetoArg::kPythonId));
+  rows.python_parent_id.push_back(args.Integer32(KinetoArg::kPythonParentId));
+  rows.event_index.push_back(args.Integer32(KinetoArg::kEventIndex));
+  rows.record_function.push_back(args.Integer32(KinetoArg::kRecordFunction));
   rows.args.push_back(RestOfArgs(event, args.kept(), offset));
 }
 
 StreamId RowBuilder::StreamOf(const RawEvent& event, ArgReader& args) {
-  const std::int64_t device = args.IntegerOr(ArgKey::kDevice, IntegerOr(event.process, -1));
-  const std::int64_t number = args.IntegerOr(ArgKey::kStream, IntegerOr(event.thread, -1));
+  const std::int64_t device = args.IntegerOr(KinetoArg::kDevice, IntegerOr(event.process, -1));
+  const std::int64_t number = args.IntegerOr(KinetoArg::kStream, IntegerOr(event.thread, -1));
   return ids_.StreamOf(device, number);
 }
 
@@ -406,10 +408,10 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule,
                             std::int64_t offset) {
   auto& rows = batch_.gpu_tasks;
   ArgReader args(event);
-  const std::int64_t bytes = args.Integer(ArgKey::kBytes);
+  const std::int64_t bytes = args.Integer(KinetoArg::kBytes);
   const GpuTaskKind kind =
       rule == CategoryRule::kKernel ? KindOfRocmKernel(event.name.text) : GpuKindOf(rule);
-  if (event.Arg(ArgKey::kCollectiveName).present()) AddCollective(args);
+  if (event.Arg(KinetoArg::kCollectiveName).present()) AddCollective(args);
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.name.push_back(NameOf(event, offset));
@@ -417,26 +419,26 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule,
   rows.kind.push_back(kind);
   rows.copy.push_back(kind == GpuTaskKind::kMemcpy ? CopyKindOf(event.name.text)
                                                    : CopyKind::kNotACopy);
-  rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
-  rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
-  const Extent grid = args.Blocks(ArgKey::kGrid);
-  const Extent block = args.Blocks(ArgKey::kBlock);
+  rows.correlation.push_back(args.Integer(KinetoArg::kCorrelation));
+  rows.external_id.push_back(args.Integer(KinetoArg::kExternalId));
+  const Extent grid = args.Blocks(KinetoArg::kGrid);
+  const Extent block = args.Blocks(KinetoArg::kBlock);
   rows.grid_x.push_back(grid.x);
   rows.grid_y.push_back(grid.y);
   rows.grid_z.push_back(grid.z);
   rows.block_x.push_back(block.x);
   rows.block_y.push_back(block.y);
   rows.block_z.push_back(block.z);
-  rows.registers.push_back(args.Integer32(ArgKey::kRegisters));
-  rows.shared_memory.push_back(args.Integer32(ArgKey::kSharedMemory));
-  rows.occupancy_pct.push_back(args.Rounded(ArgKey::kOccupancy));
-  rows.graph_node.push_back(args.Integer(ArgKey::kGraphNode));
+  rows.registers.push_back(args.Integer32(KinetoArg::kRegisters));
+  rows.shared_memory.push_back(args.Integer32(KinetoArg::kSharedMemory));
+  rows.occupancy_pct.push_back(args.Rounded(KinetoArg::kOccupancy));
+  rows.graph_node.push_back(args.Integer(KinetoArg::kGraphNode));
   rows.bytes.push_back(bytes);
   rows.args.push_back(RestOfArgs(event, args.kept(), offset));
 
   double bandwidth = 0;
   if (bytes > 0 && batch_.bandwidths.size() < kBandwidthSamples &&
-      ParseDouble(event.Arg(ArgKey::kBandwidth), bandwidth) && bandwidth > 0 &&
+      ParseDouble(event.Arg(KinetoArg::kBandwidth), bandwidth) && bandwidth > 0 &&
       span.duration.ns() > 0) {
     batch_.bandwidths.push_back({bytes, span.duration, bandwidth});
   }
@@ -445,26 +447,26 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule,
 void RowBuilder::AddCollective(ArgReader& args) {
   auto& rows = batch_.collectives;
   rows.task.push_back(GpuTaskId(batch_.gpu_tasks.start.size()));
-  rows.name.push_back(args.Text(ArgKey::kCollectiveName, ids_));
-  rows.dtype.push_back(args.Text(ArgKey::kCollectiveDtype, ids_));
-  rows.process_group.push_back(args.Text(ArgKey::kProcessGroup, ids_));
-  rows.in_elements.push_back(args.Integer(ArgKey::kInElements));
-  rows.out_elements.push_back(args.Integer(ArgKey::kOutElements));
-  rows.group_size.push_back(args.Integer(ArgKey::kGroupSize));
+  rows.name.push_back(args.Text(KinetoArg::kCollectiveName, ids_));
+  rows.dtype.push_back(args.Text(KinetoArg::kDtype, ids_));
+  rows.process_group.push_back(args.Text(KinetoArg::kProcessGroup, ids_));
+  rows.in_elements.push_back(args.Integer(KinetoArg::kInElements));
+  rows.out_elements.push_back(args.Integer(KinetoArg::kOutElements));
+  rows.group_size.push_back(args.Integer(KinetoArg::kGroupSize));
 }
 
 void RowBuilder::AddSync(const RawEvent& event, Span span, std::int64_t offset) {
   auto& rows = batch_.syncs;
   ArgReader args(event);
-  const std::int64_t stream = args.Integer(ArgKey::kStream);
+  const std::int64_t stream = args.Integer(KinetoArg::kStream);
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.kind.push_back(SyncKindOf(event.name.text));
   rows.stream.push_back(stream < 0 ? StreamId::None() : StreamOf(event, args));
-  rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
-  rows.wait_on_stream.push_back(args.Integer(ArgKey::kWaitOnStream));
-  rows.wait_on_correlation.push_back(args.Integer(ArgKey::kWaitOnCorrelation));
-  if (event.Arg(ArgKey::kSyncKind).text == event.name.text) args.Drop(ArgKey::kSyncKind);
+  rows.correlation.push_back(args.Integer(KinetoArg::kCorrelation));
+  rows.wait_on_stream.push_back(args.Integer(KinetoArg::kWaitOnStream));
+  rows.wait_on_correlation.push_back(args.Integer(KinetoArg::kWaitOnCorrelation));
+  if (event.Arg(KinetoArg::kSyncKind).text == event.name.text) args.Drop(KinetoArg::kSyncKind);
   rows.args.push_back(RestOfArgs(event, args.kept(), offset));
 }
 
@@ -552,13 +554,13 @@ void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
   auto& rows = batch_.memory_events;
   rows.time.push_back(time);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
-  rows.address.push_back(IntegerOf(event.Arg(ArgKey::kAddress)));
-  rows.bytes.push_back(IntegerOf(event.Arg(ArgKey::kMemoryBytes)));
-  rows.total_allocated_bytes.push_back(IntegerOf(event.Arg(ArgKey::kTotalAllocated)));
-  rows.total_reserved_bytes.push_back(IntegerOf(event.Arg(ArgKey::kTotalReserved)));
-  rows.device_type.push_back(Integer32Of(event.Arg(ArgKey::kDeviceType)));
-  rows.device.push_back(Integer32Of(event.Arg(ArgKey::kDeviceId)));
-  rows.event_index.push_back(Integer32Of(event.Arg(ArgKey::kEventIndex)));
+  rows.address.push_back(IntegerOf(event.Arg(KinetoArg::kAddress)));
+  rows.bytes.push_back(IntegerOf(event.Arg(KinetoArg::kMemoryBytes)));
+  rows.total_allocated_bytes.push_back(IntegerOf(event.Arg(KinetoArg::kTotalAllocated)));
+  rows.total_reserved_bytes.push_back(IntegerOf(event.Arg(KinetoArg::kTotalReserved)));
+  rows.device_type.push_back(Integer32Of(event.Arg(KinetoArg::kDeviceType)));
+  rows.device.push_back(Integer32Of(event.Arg(KinetoArg::kDeviceId)));
+  rows.event_index.push_back(Integer32Of(event.Arg(KinetoArg::kEventIndex)));
 }
 
 void RowBuilder::AddInstant(const RawEvent& event, TimeNs time, std::int64_t offset) {
@@ -574,12 +576,12 @@ void RowBuilder::AddInstant(const RawEvent& event, TimeNs time, std::int64_t off
 
 void RowBuilder::AddMetadata(const RawEvent& event) {
   TrackName row;
-  ArgKey key = ArgKey::kName;
+  KinetoArg key = KinetoArg::kName;
   if (event.name.text == "process_name") {
     row.what = TrackName::What::kProcessName;
   } else if (event.name.text == "process_labels") {
     row.what = TrackName::What::kProcessLabels;
-    key = ArgKey::kLabels;
+    key = KinetoArg::kLabels;
   } else if (event.name.text == "thread_name") {
     row.what = TrackName::What::kThreadName;
   } else {
@@ -596,7 +598,7 @@ StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns,
                                 std::int64_t offset) {
   // Usually one run of neighbours: then its text is taken as it stands.
   const auto rest = [&](const ArgMember& arg) {
-    return arg.key == ArgKey::kOther || (in_columns & Bit(arg.key)) == 0;
+    return arg.key == KinetoArg::kOther || (in_columns & Bit(arg.key)) == 0;
   };
   std::string_view run;
   bool copied = false;

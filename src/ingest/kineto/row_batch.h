@@ -186,7 +186,7 @@ class RowBuilder {
   /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks().
   DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
   StreamId StreamOf(const RawEvent& event, ArgReader& args);
-  /// Interns the members of `args` that are not in columns (a set of ArgKey bits).
+  /// Interns the members of `args` that are not in columns (a set of KinetoArg bits).
   StringId RestOfArgs(const RawEvent& event, std::uint64_t in_columns, std::int64_t offset);
   /// The name of an event that must have one.
   StringId NameOf(const RawEvent& event, std::int64_t offset);

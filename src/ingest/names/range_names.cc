@@ -1,10 +1,13 @@
 #include "ingest/names/range_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
 
 #include "base/ascii.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -116,7 +119,7 @@ void NamedRanges::Describe(TraceStore& store, std::size_t event, std::string_vie
   rows.external_id.MutablePending(event) = op->id;
   rows.args.MutablePending(event) =
       op->sizes.empty() ? StringId::None()
-                        : store.strings.Intern(std::string("\"Input Dims\": ").append(op->sizes));
+                        : store.strings.Intern(fmt::format("\"{}\": {}", kInputDimsArg, op->sizes));
 }
 
 void NamedRanges::Note(std::size_t event, std::string_view name) {

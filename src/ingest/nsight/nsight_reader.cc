@@ -28,6 +28,7 @@
 #include "ingest/names/range_names.h"
 #include "ingest/nsight/function_name.h"
 #include "ingest/nsight/tracks.h"
+#include "store/kineto_args.h"
 #include "store/trace_formats.h"
 
 namespace headroom::nsight {
@@ -636,7 +637,7 @@ class DatabaseReading {
       event.sequence = op->sequence;
       event.external_id = op->id;
       if (!op->sizes.empty()) {
-        shapes_.assign("\"Input Dims\": ").append(op->sizes);
+        shapes_.assign(1, '"').append(kInputDimsArg).append("\": ").append(op->sizes);
         event.args = store_.strings.Intern(shapes_);
       }
     }
