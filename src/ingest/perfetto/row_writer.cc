@@ -25,44 +25,6 @@ constexpr std::uint32_t kEnd = static_cast<std::uint32_t>(TrackEventType::kSlice
 constexpr std::uint32_t kInstant = static_cast<std::uint32_t>(TrackEventType::kInstant);
 constexpr std::uint32_t kCounter = static_cast<std::uint32_t>(TrackEventType::kCounter);
 
-/// What a legacy event says of its kind and place.
-struct LegacyEvent {
-  char phase = 0;
-  std::int64_t duration_us = -1;
-  std::int32_t pid = 0, tid = 0;
-  std::uint64_t name_iid = 0;
-  std::int64_t id = kUnknown;  ///< Of an arrow.
-};
-
-LegacyEvent ReadLegacyEvent(std::string_view message) {
-  LegacyEvent event;
-  for (ProtobufReader reader(message); reader.Next();) {
-    switch (reader.as<LegacyEventField>()) {
-      case LegacyEventField::kNameIid:
-        event.name_iid = reader.integer();
-        break;
-      case LegacyEventField::kPhase:
-        event.phase = static_cast<char>(reader.integer());
-        break;
-      case LegacyEventField::kDurationUs:
-        event.duration_us = reader.signed_integer();
-        break;
-      case LegacyEventField::kUnscopedId:
-        event.id = reader.signed_integer();
-        break;
-      case LegacyEventField::kBindToEnclosing:
-        break;  // For viewers.
-      case LegacyEventField::kPid:
-        event.pid = reader.integer32();
-        break;
-      case LegacyEventField::kTid:
-        event.tid = reader.integer32();
-        break;
-    }
-  }
-  return event;
-}
-
 /// The type that a legacy phase stands for, or 0 where it has none here.
 std::uint32_t TypeOf(char phase) {
   switch (phase) {
@@ -145,35 +107,53 @@ CategoryRule RowWriter::RuleOf(StringId category) {
   return rules_[index];
 }
 
-void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view message,
-                              std::int64_t offset) {
-  Event event;
-  event.time = time;
-  event.offset = offset;
-  event.name = event.category = StringId(0u);
-  std::uint64_t track = sequence.track;
-  bool has_track = sequence.track != 0, is_double = false, is_legacy = false;
-  std::int64_t integer = 0;
-  double number = 0;
-  LegacyEvent legacy;
+RowWriter::LegacyEvent RowWriter::ReadLegacyEvent(std::string_view message) {
+  LegacyEvent event;
+  for (ProtobufReader reader(message); reader.Next();) {
+    switch (reader.as<LegacyEventField>()) {
+      case LegacyEventField::kNameIid:
+        event.name_iid = reader.integer();
+        break;
+      case LegacyEventField::kPhase:
+        event.phase = static_cast<char>(reader.integer());
+        break;
+      case LegacyEventField::kDurationUs:
+        event.duration_us = reader.signed_integer();
+        break;
+      case LegacyEventField::kUnscopedId:
+        event.id = reader.signed_integer();
+        break;
+      case LegacyEventField::kBindToEnclosing:
+        break;  // For viewers.
+      case LegacyEventField::kPid:
+        event.pid = reader.integer32();
+        break;
+      case LegacyEventField::kTid:
+        event.tid = reader.integer32();
+        break;
+    }
+  }
+  return event;
+}
+
+bool RowWriter::ReadMessage(const Sequence& sequence, std::string_view bytes, Event& event,
+                            Message& message) {
   annotations_.clear();
   extra_tracks_.clear();
   extra_double_tracks_.clear();
   extra_values_.clear();
   extra_doubles_.clear();
-
-  ProtobufReader reader(message);
+  ProtobufReader reader(bytes);
   while (reader.Next()) {
     switch (reader.as<TrackEventField>()) {
       case TrackEventField::kType:
         event.type = static_cast<std::uint32_t>(reader.integer());
         break;
       case TrackEventField::kTrack:
-        track = reader.integer();
-        has_track = true;
+        message.track = reader.integer();
         break;
       case TrackEventField::kNameIid:
-        event.name = TextOf(sequence.event_names, reader.integer(), offset);
+        event.name = TextOf(sequence.event_names, reader.integer(), event.offset);
         break;
       case TrackEventField::kName:
         event.name = store_.strings.Intern(reader.bytes());
@@ -181,7 +161,7 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
       case TrackEventField::kCategoryIids:  // The first of several.
         ForEachInteger(reader, [&](std::uint64_t iid) {
           if (event.category == StringId(0u))
-            event.category = TextOf(sequence.categories, iid, offset);
+            event.category = TextOf(sequence.categories, iid, event.offset);
         });
         break;
       case TrackEventField::kCategories:
@@ -191,11 +171,10 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
         annotations_.push_back(reader.bytes());
         break;
       case TrackEventField::kCounterValue:
-        integer = reader.signed_integer();
+        message.integer = reader.signed_integer();
         break;
       case TrackEventField::kDoubleCounterValue:
-        number = reader.number();
-        is_double = true;
+        message.number = reader.number();
         break;
       case TrackEventField::kExtraCounterTracks:
         ForEachInteger(reader, [&](std::uint64_t uuid) { extra_tracks_.push_back(uuid); });
@@ -212,8 +191,7 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
         AppendDoubles(reader, extra_doubles_);
         break;
       case TrackEventField::kLegacyEvent:
-        legacy = ReadLegacyEvent(reader.bytes());
-        is_legacy = true;
+        message.legacy = ReadLegacyEvent(reader.bytes());
         break;
       case TrackEventField::kFlowIds:  // Of launches, which are joined by correlation.
       case TrackEventField::kTerminatingFlowIds:
@@ -222,29 +200,31 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
         break;
     }
   }
-  if (reader.damaged()) {
-    store_.log.Add(ImportIssue::kLostEvent, offset, "a track event is damaged");
-    return;
-  }
+  return !reader.damaged();
+}
+
+std::uint32_t RowWriter::TrackOf(const Sequence& sequence, const Message& message) {
   // Tracks that a legacy event names itself go before the default of its sequence.
-  if (is_legacy && legacy.tid != 0) {
-    event.track = tracks_.NumberOfThread(legacy.pid != 0 ? legacy.pid : sequence.pid, legacy.tid);
-  } else if (!has_track && sequence.thread_track != Tracks::kNoTrack) {
-    event.track = sequence.thread_track;
-  } else {
-    event.track = tracks_.NumberOf(track);
+  if (message.legacy && message.legacy->tid != 0) {
+    return tracks_.NumberOfThread(message.legacy->pid != 0 ? message.legacy->pid : sequence.pid,
+                                  message.legacy->tid);
   }
-  if (is_legacy) {
-    if (legacy.name_iid != 0) event.name = TextOf(sequence.event_names, legacy.name_iid, offset);
-    if (event.type == 0) event.type = TypeOf(legacy.phase);
-    if (legacy.phase == 'X') {
-      constexpr std::int64_t kLongestUs = INT64_MAX / 4000;
-      if (legacy.duration_us < 0) store_.log.Add(ImportIssue::kMissingDuration, offset);
-      event.duration_ns = std::clamp<std::int64_t>(legacy.duration_us, 0, kLongestUs) * 1000;
-    }
-  }
-  if (is_legacy && event.type == 0 && IsArrow(legacy.phase))
-    return AppendArrow(event, legacy.phase, legacy.id);
+  const bool has_track = message.track || sequence.track != 0;
+  if (!has_track && sequence.thread_track != Tracks::kNoTrack) return sequence.thread_track;
+  return tracks_.NumberOf(message.track.value_or(sequence.track));
+}
+
+void RowWriter::ApplyLegacy(const Sequence& sequence, const LegacyEvent& legacy, Event& event) {
+  if (legacy.name_iid != 0)
+    event.name = TextOf(sequence.event_names, legacy.name_iid, event.offset);
+  if (event.type == 0) event.type = TypeOf(legacy.phase);
+  if (legacy.phase != 'X') return;
+  constexpr std::int64_t kLongestUs = INT64_MAX / 4000;
+  if (legacy.duration_us < 0) store_.log.Add(ImportIssue::kMissingDuration, event.offset);
+  event.duration_ns = std::clamp<std::int64_t>(legacy.duration_us, 0, kLongestUs) * 1000;
+}
+
+void RowWriter::ReadAnnotations(const Sequence& sequence, std::int64_t offset) {
   args_.Clear();
   for (const std::string_view annotation : annotations_) {
     if (!args_.AddAnnotation(annotation, sequence.arg_names, sequence.arg_texts))
@@ -254,31 +234,15 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
     store_.log.Add(ImportIssue::kOversizedEvent, offset,
                    "arguments left out: they name the same long texts over and over");
   }
+}
 
-  if (event.type == kBegin || event.type == kEnd)
-    sequence.last_slice = std::max(sequence.last_slice, time);
-  switch (event.type) {
-    case kBegin:
-      Begin(event, sequence.number);
-      break;
-    case kEnd:
-      End(event);
-      break;
-    case kInstant:
-      Instant(event);
-      break;
-    case kCounter:
-      if (is_double) {
-        if (!std::isfinite(number)) store_.log.Add(ImportIssue::kCounterValue, offset);
-        Count(event.track, time, number);
-      } else {
-        CountInteger(event.track, time, integer);
-      }
-      break;
-    default:
-      store_.log.Add(ImportIssue::kUnreadData, offset, "a track event without a known type");
-  }
+void RowWriter::CountEvent(const Event& event, const Message& message) {
+  if (!message.number) return CountInteger(event.track, event.time, message.integer);
+  if (!std::isfinite(*message.number)) store_.log.Add(ImportIssue::kCounterValue, event.offset);
+  Count(event.track, event.time, *message.number);
+}
 
+void RowWriter::CountExtras(const Sequence& sequence, TimeNs time) {
   const std::vector<std::uint64_t>& extra =
       extra_tracks_.empty() ? sequence.extra_tracks : extra_tracks_;
   for (std::size_t i = 0; i < std::min(extra.size(), extra_values_.size()); ++i)
@@ -287,6 +251,45 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
       extra_double_tracks_.empty() ? sequence.extra_double_tracks : extra_double_tracks_;
   for (std::size_t i = 0; i < std::min(extra_double.size(), extra_doubles_.size()); ++i)
     Count(tracks_.NumberOf(extra_double[i]), time, extra_doubles_[i]);
+}
+
+void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view bytes,
+                              std::int64_t offset) {
+  Event event;
+  event.time = time;
+  event.offset = offset;
+  event.name = event.category = StringId(0u);
+  Message message;
+  if (!ReadMessage(sequence, bytes, event, message)) {
+    store_.log.Add(ImportIssue::kLostEvent, offset, "a track event is damaged");
+    return;
+  }
+  event.track = TrackOf(sequence, message);
+  if (message.legacy) {
+    ApplyLegacy(sequence, *message.legacy, event);
+    if (event.type == 0 && IsArrow(message.legacy->phase))
+      return AppendArrow(event, message.legacy->phase, message.legacy->id);
+  }
+  ReadAnnotations(sequence, offset);
+  switch (event.type) {
+    case kBegin:
+      sequence.last_slice = std::max(sequence.last_slice, time);
+      Begin(event, sequence.number);
+      break;
+    case kEnd:
+      sequence.last_slice = std::max(sequence.last_slice, time);
+      End(event);
+      break;
+    case kInstant:
+      Instant(event);
+      break;
+    case kCounter:
+      CountEvent(event, message);
+      break;
+    default:
+      store_.log.Add(ImportIssue::kUnreadData, offset, "a track event without a known type");
+  }
+  CountExtras(sequence, time);
 }
 
 std::uint32_t RowWriter::AppendHostEvent(const Event& event, CategoryRule rule) {

@@ -51,7 +51,7 @@ class RowWriter {
       : store_(store), tracks_(tracks), budget_(budget), args_(store.strings, budget) {}
 
   /// Appends the rows of a TrackEvent message. `offset` is the place of its packet.
-  void AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view message,
+  void AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view bytes,
                      std::int64_t offset);
   /// Appends the row of a GpuRenderStageEvent message.
   void AddRenderStage(Sequence& sequence, TimeNs start, std::string_view message,
@@ -75,6 +75,33 @@ class RowWriter {
     std::int64_t duration_ns = -1;  ///< Of a complete event.
     std::int64_t offset = 0;
   };
+  /// What a legacy event says of its kind and place.
+  struct LegacyEvent {
+    char phase = 0;
+    std::int64_t duration_us = -1;
+    std::int32_t pid = 0, tid = 0;
+    std::uint64_t name_iid = 0;
+    std::int64_t id = kUnknown;  ///< Of an arrow.
+  };
+  /// A message as it is written. Lists of it are members of the writer: they keep their memory.
+  struct Message {
+    std::optional<std::uint64_t> track;  ///< Uuid. None: that of the sequence.
+    std::int64_t integer = 0;            ///< Value of a counter.
+    std::optional<double> number;        ///< The same; none: an integer.
+    std::optional<LegacyEvent> legacy;
+  };
+
+  static LegacyEvent ReadLegacyEvent(std::string_view message);
+  /// Returns false where the message is damaged.
+  bool ReadMessage(const Sequence& sequence, std::string_view bytes, Event& event,
+                   Message& message);
+  std::uint32_t TrackOf(const Sequence& sequence, const Message& message);
+  /// Takes over what a legacy event says of name, type and duration.
+  void ApplyLegacy(const Sequence& sequence, const LegacyEvent& legacy, Event& event);
+  void ReadAnnotations(const Sequence& sequence, std::int64_t offset);
+  void CountEvent(const Event& event, const Message& message);
+  /// Counters that came along with the event.
+  void CountExtras(const Sequence& sequence, TimeNs time);
 
   void Begin(const Event& event, std::uint32_t sequence);
   /// Opens a slice again that was closed only so that slices of a track nest. False where there is
