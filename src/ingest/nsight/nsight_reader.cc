@@ -636,10 +636,8 @@ class DatabaseReading {
     if (op) {
       event.sequence = op->sequence;
       event.external_id = op->id;
-      if (!op->sizes.empty()) {
-        shapes_.assign(1, '"').append(kInputDimsArg).append("\": ").append(op->sizes);
-        event.args = store_.strings.Intern(shapes_);
-      }
+      if (!op->sizes.empty())
+        event.args = store_.strings.Intern(fmt::format("\"{}\": {}", kInputDimsArg, op->sizes));
     }
     const std::size_t added = AddHostEvent(event);
     if (is_half) unfinished_.push_back(added);
@@ -859,7 +857,6 @@ class DatabaseReading {
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> allocating_;
 
   StringId operator_category_, range_category_, mark_category_;
-  std::string shapes_;  ///< Scratch.
   NamedRanges ranges_;
   std::vector<std::size_t> unfinished_;
   std::map<std::pair<std::int64_t, std::int64_t>, StringId> domains_;  ///< By process and number.
