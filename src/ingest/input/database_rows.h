@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,31 @@ inline bool HasColumn(const DatabaseTable& table, std::string_view column) {
   return std::any_of(table.columns.begin(), table.columns.end(),
                      [&](const std::string& other) { return SameName(other, column); });
 }
+
+/// The columns that are read of a table. A row gives a value by its column's name, as in
+/// `row.Integer(kColumns["start"], 0)`: the compiler looks it up, and refuses one that is not here.
+template <std::size_t kSize>
+struct NamedColumns {
+  std::array<std::string_view, kSize> names;
+
+  consteval int operator[](std::string_view name) const {
+    for (std::size_t i = 0; i < kSize; ++i) {
+      if (names[i] == name) return static_cast<int>(i);
+    }
+    throw "no such column";  // Not a constant: does not compile.
+  }
+
+  /// Returns these columns, and others behind them.
+  template <std::size_t kOther>
+  consteval NamedColumns<kSize + kOther> operator+(const NamedColumns<kOther>& other) const {
+    NamedColumns<kSize + kOther> all{};
+    for (std::size_t i = 0; i < kSize; ++i) all.names[i] = names[i];
+    for (std::size_t i = 0; i < kOther; ++i) all.names[kSize + i] = other.names[i];
+    return all;
+  }
+};
+template <typename... Names>
+NamedColumns(Names...) -> NamedColumns<sizeof...(Names)>;
 
 /// Calls `row` with each row of a table. The first `needed` columns must be there; a table that
 /// lacks one, or ends in damage, is in the log by its name. `progress` may be empty.
