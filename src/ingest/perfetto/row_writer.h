@@ -51,8 +51,7 @@ class RowWriter {
       : store_(store), tracks_(tracks), budget_(budget), args_(store.strings, budget) {}
 
   /// Appends the rows of a TrackEvent message. `offset` is the place of its packet.
-  void AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view bytes,
-                     std::int64_t offset);
+  void AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view bytes, std::int64_t offset);
   /// Appends the row of a GpuRenderStageEvent message.
   void AddRenderStage(Sequence& sequence, TimeNs start, std::string_view message,
                       std::int64_t offset);
