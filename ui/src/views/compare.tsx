@@ -14,7 +14,7 @@ import {
   type Table,
 } from "../model/compare";
 import "./compare.css";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 
 const TABLES: [Table, string][] = [
   ["classes", "classes of kernels"],

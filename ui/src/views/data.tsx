@@ -12,7 +12,7 @@ import { boundOf, pathOf, queryOf, runningOf, settingsOf, titleOf } from "../mod
 import { writeState } from "../model/url_state";
 import "./data.css";
 import { LoaderSettings } from "./data_settings";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 
 /** The metric of batches that were there when the loop asked. */
 const READY = "loader.ready";

@@ -35,7 +35,7 @@ import {
   settingsOf,
   workersRange,
 } from "../model/loading";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 
 /** As PyTorch has it where nothing is said. */
 const DEFAULT_PREFETCH = 2;

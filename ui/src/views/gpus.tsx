@@ -32,7 +32,7 @@ import {
   sortOf,
 } from "../model/gpus";
 import "./gpus.css";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 
 const COSTS: Record<Cost, string> = {
   money: `Price of ${formatCount(PRICED_STEPS)} steps`,

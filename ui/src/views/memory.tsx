@@ -24,7 +24,7 @@ import {
   workingGpu,
 } from "../model/memory";
 import "./memory.css";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 
 const HOLDERS: Column<MemoryHolder>[] = [
   { key: "operator", title: "Allocated by", cell: (row) => row.operator ?? "outside of operators", kind: "name" },

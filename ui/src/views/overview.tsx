@@ -8,7 +8,7 @@ import { partsOf } from "../model/breakdown";
 import { eventsOf, type FindingEvents } from "../model/finding_events";
 import { namesOf, scenarioIn } from "../model/scenario";
 import { writeState } from "../model/url_state";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 
 const VERDICTS: Record<string, string> = {
   host: "The host holds the step back: it cannot launch work fast enough.",

@@ -1,7 +1,5 @@
 // The views in the order of their links. A new one: its file, and its line here.
 import type { ComponentType } from "preact";
-import type { Report, Scenario } from "../api/types";
-import type { UrlState } from "../model/url_state";
 import { Compare } from "./compare";
 import { Data } from "./data";
 import { Gpus } from "./gpus";
@@ -12,15 +10,8 @@ import { Scaling } from "./scaling";
 import { System } from "./system";
 import { Tables } from "./tables";
 import { Timeline } from "./timeline";
+import type { ViewProps } from "./view";
 import { WhatIf } from "./what_if";
-
-export interface ViewProps {
-  report: Report;
-  catalogue: Scenario[];
-  state: UrlState;
-  /** @param replace  the browser's back button does not lead to what is shown now */
-  go: (next: UrlState, replace?: boolean) => void;
-}
 
 export interface View {
   id: string;

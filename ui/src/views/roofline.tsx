@@ -12,7 +12,7 @@ import {
   formatUs,
 } from "../format";
 import { type Placed, placedOf, rooflineSeries } from "../model/roofline";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 import "./roofline.css";
 
 const nameOf = (one: Placed) => (one.rank === null ? one.name : `${one.name} (rank ${one.rank})`);

@@ -24,7 +24,7 @@ import {
   toldOf,
   verdictOf,
 } from "../model/scaling";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 import "./scaling.css";
 
 const GBPS = { least: LEAST_GBPS, most: MOST_GBPS, log: true, whole: true };

@@ -7,7 +7,7 @@ import { MetricChart } from "../components/metric_chart";
 import { MetricTable } from "../components/metric_table";
 import { formatCount, formatMs, formatPercent } from "../format";
 import { groupsOf, type MetricGroup, mostTelling } from "../model/machine";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 
 const TIMINGS: Column<TimingRow>[] = [
   { key: "name", title: "Part", cell: (row) => row.name, kind: "name" },

@@ -10,7 +10,7 @@ import type { MapShape } from "../model/map_layout";
 import { filtered } from "../model/table";
 import { type AnyRow, type Clock, clocksOf, rowsOf, sizeOf, TABLE_KINDS, type TableKind } from "../model/table_kinds";
 import { type UrlState, writeState } from "../model/url_state";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 import "./tables.css";
 
 type Format = (value: number) => string;

@@ -20,7 +20,7 @@ import { shareOfList, titleOf } from "../timeline/range_texts";
 import { SearchBox } from "../timeline/search_box";
 import { SharedView } from "../timeline/shared_view";
 import { around, clip, pan, readViewport, type Viewport, writeViewport, zoom } from "../timeline/viewport";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 import "./timeline.css";
 
 /** What is written to the address while one moves: as seldom as browsers want it. */

@@ -12,7 +12,7 @@ import type { ChartSeries } from "../model/chart";
 import { rangeOf } from "../model/key_range";
 import { type Alone, choiceOf, defaultsOf, groupsOf, textOf, valuesText } from "../model/scenario";
 import { barsOf, prefixesOf } from "../model/waterfall";
-import type { ViewProps } from "./registry";
+import type { ViewProps } from "./view";
 import "./what_if.css";
 
 const pathOf = (scenarios: string[]) =>
