@@ -126,6 +126,20 @@ TEST(WorkFamilies, ThatMultiplyMatricesAreThree) {
   EXPECT_FALSE(MultipliesMatrices(WorkFamily::kUnclassified));
 }
 
+// Names longer than a line.
+constexpr char kRmsNormOfTensorRt[] =
+    "void tensorrt_llm::kernels::rms_norm_kernel<__half>(tensorrt_llm::kernels::"
+    "AllReduceParams)";
+constexpr char kOneShotOfTensorRt[] =
+    "void tensorrt_llm::kernels::oneShotAllReduceKernel<float, 2, true>(tensorrt_llm::"
+    "kernels::AllReduceParams)";
+constexpr char kTwoShotOfTensorRt[] =
+    "void tensorrt_llm::kernels::lowPrecisionTwoShotAllReduceKernel<__half, __nv_fp8_e4m3, "
+    "4>(tensorrt_llm::kernels::LowPrecisionAllReduceParams)";
+constexpr char kFusedOfTensorRt[] =
+    "void tensorrt_llm::kernels::reduce_fusion::lamport_style_one_shot_all_reduce_norm_"
+    "kernel<__half, 8, true, true>(tensorrt_llm::kernels::AllReduceParams)";
+
 // What a report calls communication must come from a collective library, not from a name that
 // sounds like one.
 TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
@@ -137,8 +151,7 @@ TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
            "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*)",
            "void cub::DeviceReduceByKeyKernel<cub::DispatchReduceByKey<long*>",
            "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
-           "void tensorrt_llm::kernels::rms_norm_kernel<__half>(tensorrt_llm::kernels::"
-           "AllReduceParams)",
+           kRmsNormOfTensorRt,
            "void small_reduce_kernel<float>(float*)",
            "void at::native::indexFuncSmallReduce<float>(float*)",
            "void at::native::(anonymous namespace)::scatter_reduce_kernel<float>(float*)",
@@ -156,12 +169,9 @@ TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
 TEST(KernelRules, KnowCollectivesOfManyLibrariesInAnyCase) {
   for (const char* name : {
            // TensorRT-LLM, and PyTorch's intra-node communicator before symmetric memory.
-           "void tensorrt_llm::kernels::oneShotAllReduceKernel<float, 2, true>(tensorrt_llm::"
-           "kernels::AllReduceParams)",
-           "void tensorrt_llm::kernels::lowPrecisionTwoShotAllReduceKernel<__half, __nv_fp8_e4m3, "
-           "4>(tensorrt_llm::kernels::LowPrecisionAllReduceParams)",
-           "void tensorrt_llm::kernels::reduce_fusion::lamport_style_one_shot_all_reduce_norm_"
-           "kernel<__half, 8, true, true>(tensorrt_llm::kernels::AllReduceParams)",
+           kOneShotOfTensorRt,
+           kTwoShotOfTensorRt,
+           kFusedOfTensorRt,
            "tensorrt_llm::kernels::moe_comm::moeA2ACombineKernel<8>(int)",
            // FlashInfer.
            "void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<1, float>(float*)",
