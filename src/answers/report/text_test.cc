@@ -5,29 +5,10 @@
 
 #include "answers/report/markdown.h"
 #include "answers/report/report_fixture.h"
-#include "render/number_format.h"
-#include "render/text_page.h"
+#include "answers/test_text.h"
 
 namespace headroom {
 namespace text_report_test {
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
-void ExpectFits(const std::string& text) {
-  for (const std::string& line : LinesOf(text)) {
-    EXPECT_LE(DisplayWidth(line), TextPage::kWidth) << line;
-    EXPECT_EQ(Printable(line), line);
-    EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
-  }
-}
 
 /// What a trace might put into every text of a report.
 TraceReport Hostile(const std::string& text) {
