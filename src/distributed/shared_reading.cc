@@ -115,7 +115,7 @@ std::vector<std::int64_t> SizesOf(const std::vector<SharedFile>& files) {
   return sizes;
 }
 
-Done Work(const Assignment& assignment, const ReadFile& read) {
+Done Work(const Assignment& assignment, const FileReader& read) {
   const auto begin = std::chrono::steady_clock::now();
   Done done;
   for (const SharedFile& file : assignment.files) {
@@ -135,7 +135,7 @@ Done Work(const Assignment& assignment, const ReadFile& read) {
 
 }  // namespace
 
-SharedReading::SharedReading(Communicator& communicator, ReadFile read)
+SharedReading::SharedReading(Communicator& communicator, FileReader read)
     : communicator_(communicator), read_(std::move(read)) {}
 
 SharedReading::~SharedReading() {

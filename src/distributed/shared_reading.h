@@ -13,7 +13,7 @@
 namespace headroom {
 
 /// Reads one file with so many threads.
-using ReadFile = std::function<FileResult(const std::string& path, int threads)>;
+using FileReader = std::function<FileResult(const std::string& path, int threads)>;
 
 /// What one process had to do.
 struct ProcessLog {
@@ -42,7 +42,7 @@ struct SharedResults {
 class SharedReading {
  public:
   /// `communicator` must outlive the object.
-  SharedReading(Communicator& communicator, ReadFile read);
+  SharedReading(Communicator& communicator, FileReader read);
   /// A leader that has nothing to read lets the others go.
   ~SharedReading();
   SharedReading(const SharedReading&) = delete;
@@ -56,7 +56,7 @@ class SharedReading {
 
  private:
   Communicator& communicator_;
-  ReadFile read_;
+  FileReader read_;
   bool done_ = false;
 };
 

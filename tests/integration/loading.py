@@ -158,8 +158,8 @@ def loader():
 
 
 class Benched(WithPyTorch):
-    def bench(self, name, *args):
+    def bench(self, name, *args, seconds=0.4):
         self.write("container.py", CONTAINER)
         return support.headroom(
-            "data", "bench", f"container:{name}", "--python", PYTHON, "--seconds", 0.4, *args, cwd=self.scratch
+            "data", "bench", f"container:{name}", "--python", PYTHON, "--seconds", seconds, *args, cwd=self.scratch
         )
