@@ -32,6 +32,7 @@ inline DeviceCatalog DevicesWith(const std::optional<NamedText>& more) {
   for (const auto& file : std::filesystem::directory_iterator(SourceDir() / "data/devices"))
     texts.emplace_back(file.path().filename().string(), ReadWholeFile(file.path()));
   std::vector<NamedText> files;
+  files.reserve(texts.size() + 1);
   for (const auto& [name, text] : texts) files.push_back({name, text});
   if (more) files.push_back(*more);
   Result<DeviceCatalog> loaded = DeviceCatalog::Load(files);

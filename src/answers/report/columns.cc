@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "answers/report/phrases.h"
 #include "answers/report/ranks.h"
@@ -266,7 +267,7 @@ const RankWaits& WaitsOf(const RowOfRanks& r) { return r.job->waits.ranks[r.inde
 const RankClock& ClockOf(const RowOfRanks& r) { return r.job->alignment.clocks[r.index]; }
 
 /// Returns nothing of a rank whose clock could not be aligned.
-Cell Known(const RowOfRanks& r, Cell cell) { return ClockOf(r).aligned ? cell : Cell(); }
+Cell Known(const RowOfRanks& r, Cell cell) { return ClockOf(r).aligned ? std::move(cell) : Cell(); }
 
 /// nullptr: the work of the ranks is not known.
 const RankWork* WorkOf(const RowOfRanks& r) {

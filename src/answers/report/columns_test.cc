@@ -30,6 +30,7 @@ const JobRanks& TwoRanks() {
 template <typename Row>
 std::vector<RowOfFile<Row>> Of(const std::vector<Row>& rows, const TraceReport& file) {
   std::vector<RowOfFile<Row>> found;
+  found.reserve(rows.size());
   for (const Row& row : rows) found.push_back({&row, &file});
   return found;
 }

@@ -52,8 +52,7 @@ TEST(ScoreText, ComparesTheForecastWithTheTrace) {
        {"  Before    100.00 ms (before.json)\n", "  Forecast  84.00 ms (70.00 ms to 90.00 ms)\n",
         "  After     80.00 ms, the trace without its profiler (after.json)\n",
         "  Error     +5.0 %; the interval held\n",
-        "  Ledger    2 of 3 scores that set the intervals of fused-optimizer on this machine "
-        "(ledger.jsonl)\n"})
+        "  Ledger    2 of 3 scores that set the intervals of fused-optimizer on this machine (l"})
     ExpectHas(text, words);
 }
 

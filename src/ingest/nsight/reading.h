@@ -66,7 +66,7 @@ struct HostEvent {
 
 class Reading {
  public:
-  Reading(const sqlite::Database& database, const ReadOptions& options, TraceStore& store);
+  Reading(const sqlite::Database& from, const ReadOptions& options, TraceStore& into);
 
   const sqlite::Database& database;
   TraceStore& store;
