@@ -1,5 +1,6 @@
 """What holds for any trace, on every trace at hand: a later recording gives the same report, a window of the steps
-gives their figures, and `diff` has the phases of the report. Other invariants are in `support.violations`, which every test of a report asks."""
+gives their figures, and `diff` has the phases of the report. Other invariants are in `support.violations`, which every
+test of a report asks."""
 
 import decimal
 import gzip
