@@ -24,18 +24,18 @@ namespace {
 constexpr std::size_t kLongest = 160;          ///< Name of a row, in bytes.
 constexpr std::string_view kCutMark = "...#";  ///< Before the hash of a longer one.
 
-/// The part of a step that a task has.
-StepPart PartOf(StepHolder holder) {
-  switch (holder) {
-    case StepHolder::kCompute:
+/// Returns the part of a step that this activity of the GPU counts for.
+StepPart PartOf(GpuActivity activity) {
+  switch (activity) {
+    case GpuActivity::kCompute:
       return StepPart::kCompute;
-    case StepHolder::kCommunication:
+    case GpuActivity::kCommunication:
       return StepPart::kCommunication;
-    case StepHolder::kCopyIn:
+    case GpuActivity::kCopyIn:
       return StepPart::kCopiesIn;
-    case StepHolder::kOtherCopy:
+    case GpuActivity::kOtherCopy:
       return StepPart::kCopies;
-    case StepHolder::kIdle:
+    case GpuActivity::kIdle:
       break;
   }
   return StepPart::kUnknown;
@@ -184,12 +184,13 @@ void Profiler::SplitSteps() {
   const IntervalSet called = Unite(trace_.host.data_wait, trace_.host.callback);
   const IntervalSet host_wait = Subtract(steps.late, called);
   const IntervalSet queue_wait = Subtract(steps.queued, called);
-  phases_ = BreakDown(store_, names_, attribution_, trace_.host, steps.process, spans_);
+  phases_.resize(spans_.size());
   ForEachPiece(store_, names_, steps.process, spans_, [&](const StepPiece& piece) {
-    if (piece.holder == StepHolder::kIdle) return SplitIdle(piece, host_wait, queue_wait);
+    AddPiece(piece, attribution_, trace_.host, phases_[piece.span]);
+    if (piece.activity == GpuActivity::kIdle) return SplitIdle(piece, host_wait, queue_wait);
     const auto ns = static_cast<double>(piece.time.length().ns());
-    PartOfStep(piece.span, PartOf(piece.holder)) += ns;
-    if (piece.holder != StepHolder::kCompute) return;
+    PartOfStep(piece.span, PartOf(piece.activity)) += ns;
+    if (piece.activity != GpuActivity::kCompute) return;
     const HostContext& context = attribution_.Of(piece.task);
     if (context.op.valid())
       by_operator_[store_.host_events.name[context.op.index()]].exposed_ns += ns;

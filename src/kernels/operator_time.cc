@@ -195,8 +195,10 @@ bool OperatorOnGpu::on_tensor_cores() const {
 
 std::optional<double> OperatorOnGpu::FullPowerNs() const {
   if (work_.cost == nullptr || !rates_.device->memory_bandwidth_gbs) return std::nullopt;
+  // Of the type's units, also where a convolution of few channels a group has none of them.
+  const std::optional<double> peak = PeakOf(rates_, dtype_);
   const double arithmetic =
-      peak_ ? work_.cost->flops / (*peak_ * rates_.full_power_share) * kNsPerS : 0;
+      peak ? work_.cost->flops / (*peak * rates_.full_power_share) * kNsPerS : 0;
   return arithmetic + work_.cost->bytes / *rates_.device->memory_bandwidth_gbs;
 }
 

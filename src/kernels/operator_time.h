@@ -36,9 +36,9 @@ class OperatorOnGpu {
   /// uncorrected. What a GPU has no tensor cores for runs in float32 there.
   std::optional<double> Ns(const KernelConstants& constants) const;
 
-  /// Returns what operators that were measured on the device say of it
-  /// (kernels/local_correction.h): of products and convolutions by their shape, of all others by
-  /// the bytes that they move. Ns() has it in the former already.
+  /// Returns the correction from operators that were measured on the GPU
+  /// (kernels/local_correction.h): by shape for products and convolutions, by bytes for all others.
+  /// Ns() already includes the former.
   Correction MeasuredCorrection() const;
 
   /// Returns whether it is a product or convolution with a model of its shape, not of its bytes

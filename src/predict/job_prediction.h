@@ -121,7 +121,8 @@ class JobPredictor {
   double TensorCoreShare(const DeviceRates& target) const;
   /// The same, of what nothing like it was measured there.
   double UnmeasuredTensorCoreShare(const DeviceRates& target) const;
-  /// What operators measured on the target say of a piece beyond its model and the profile.
+  /// Returns the correction that operators measured on the target give a piece, beyond its model
+  /// and the profile.
   Correction MeasuredOn(const DeviceRates& target, const Piece& piece) const;
   double MeasuredShare(const DeviceRates& target) const;
   /// Of the recorded GPU time: operators in types whose speed there is not known.

@@ -240,7 +240,7 @@ EditedPlan Edit::WithoutInsertions() const {
   out.plan = plan_;
   out.origin.resize(plan_.tasks());
   std::iota(out.origin.begin(), out.origin.end(), TaskIndex{0});
-  for (const TaskIndex task : out.origin) out.changed.push_back(HasOtherDuration(task));
+  for (const TaskIndex task : out.origin) out.changed.push_back(HasChangedGpuDuration(task));
   out.number = out.origin;
   out.removed = removed_;
   return out;
@@ -287,8 +287,8 @@ class Edit::Assembly {
     out_.plan.lag.push_back(lag);
   }
   void AddNewEdges(TaskIndex number);
-  /// Moments are twice the number of a task for its start, one more for its end; negative ones are
-  /// of earlier cycles.
+  /// Returns the moment in the new numbering. A moment is twice the task's number, plus one for its
+  /// end; negative moments belong to earlier cycles.
   std::int64_t Moved(std::int64_t moment) const;
 
   const Edit& edit_;
@@ -406,7 +406,7 @@ std::int64_t Edit::Assembly::AddArrivals(TaskIndex task) {
 
 void Edit::Assembly::AddOldTask(TaskIndex task, std::int64_t follows) {
   BeginTask(edit_.plan_.duration[task], old_.gpu[task] != 0, old_.step[task],
-            edit_.HasOtherDuration(task), task);
+            edit_.HasChangedGpuDuration(task), task);
   const std::uint32_t track = old_.edge_begin[task];
   for (std::uint32_t edge = track; edge < old_.edge_begin[task + 1]; ++edge)
     AddEdge(edge == track ? follows : Moved(old_.from[edge]), edit_.plan_.lag[edge]);

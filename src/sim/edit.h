@@ -189,13 +189,13 @@ class Edit {
     std::uint8_t cycles;
     bool from_start;
   };
-  class Assembly;  // Numbers the tasks anew.
+  class Assembly;  // Renumbers the tasks.
 
   std::multimap<TaskIndex, NewEdge> NewEdges() const;
-  bool HasOtherDuration(TaskIndex task) const {
+  bool HasChangedGpuDuration(TaskIndex task) const {
     return plan_.shape->gpu[task] != 0 && plan_.duration[task] != base_.duration[task];
   }
-  /// The plan of an edit that inserted nothing.
+  /// Returns the plan of an edit that inserted nothing.
   EditedPlan WithoutInsertions() const;
   std::uint32_t TrackEdge(TaskIndex task) const { return graph_.edge_begin[task]; }
   bool HasTrackEdge(TaskIndex task) const {

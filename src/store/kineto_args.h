@@ -9,8 +9,8 @@
 namespace headroom {
 
 // clang-format off
-// Arguments that have a column in some table, declared once: X(kArgument, "name"). The last two are those of the events
-// that name tracks.
+// Arguments that a reader interprets; most have a column. X(kArgument, "name"). The last two are those of the events that
+// name tracks.
 #define HEADROOM_KINETO_ARGS(X) \
   X(kExternalId, "External id") \
   X(kCorrelation, "correlation") \
@@ -49,15 +49,15 @@ namespace headroom {
   X(kLabels, "labels")
 // clang-format on
 
-/// An argument that has a column in some table.
+/// An argument that a reader interprets.
 enum class KinetoArg : std::uint8_t {
-  kOther,  ///< None of these.
+  kOther,  ///< Any other argument.
 #define X(argument, name) argument,
   HEADROOM_KINETO_ARGS(X)
 #undef X
 };
 
-/// By KinetoArg; "" of kOther.
+/// Indexed by KinetoArg.
 #define X(argument, name) name,
 inline constexpr std::string_view kKinetoArgNames[] = {"", HEADROOM_KINETO_ARGS(X)};
 #undef X

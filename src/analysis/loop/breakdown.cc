@@ -190,7 +190,7 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
 /// A task that may have a part of a span.
 struct SweepTask {
   TimeNs start, end;
-  StepHolder holder;
+  GpuActivity activity;
   GpuTaskId task;
 };
 
@@ -207,19 +207,19 @@ DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
   }
 }
 
-/// The part of a task that `holder` says, launched in a phase.
-DurationNs BreakdownParts::*PartOf(StepHolder holder, Phase launched) {
-  switch (holder) {
-    case StepHolder::kCommunication:
+/// Returns the part that a GPU task counts for, launched in a phase.
+DurationNs BreakdownParts::*PartOf(GpuActivity activity, Phase launched) {
+  switch (activity) {
+    case GpuActivity::kCommunication:
       return &BreakdownParts::communication;
-    case StepHolder::kCopyIn:
+    case GpuActivity::kCopyIn:
       return &BreakdownParts::host_to_device;
     default:
       return PartOfPhase(launched);
   }
 }
 
-/// The tasks of the process that take time, in order of start.
+/// Returns the process's tasks that take time, in order of start.
 std::vector<SweepTask> SweepTasks(const TraceStore& store, NameFacts& names, ProcessId process,
                                   Interval extent) {
   std::vector<SweepTask> out;
@@ -228,13 +228,13 @@ std::vector<SweepTask> SweepTasks(const TraceStore& store, NameFacts& names, Pro
     const GpuTaskId task(i);
     const TimeNs end = store.TaskEnd(task);
     if (end <= extent.start || end == tasks.start[i] || !IsWorkOf(store, process, task)) continue;
-    const StepHolder holder =
+    const GpuActivity activity =
         tasks.kind[i] == GpuTaskKind::kKernel
-            ? (names.IsCommunication(tasks.name[i]) ? StepHolder::kCommunication
-                                                    : StepHolder::kCompute)
-            : (tasks.copy[i] == CopyKind::kHostToDevice ? StepHolder::kCopyIn
-                                                        : StepHolder::kOtherCopy);
-    out.push_back({tasks.start[i], end, holder, task});
+            ? (names.IsCommunication(tasks.name[i]) ? GpuActivity::kCommunication
+                                                    : GpuActivity::kCompute)
+            : (tasks.copy[i] == CopyKind::kHostToDevice ? GpuActivity::kCopyIn
+                                                        : GpuActivity::kOtherCopy);
+    out.push_back({tasks.start[i], end, activity, task});
   }
   return out;
 }
@@ -296,7 +296,7 @@ namespace {
 /// @param tasks  that may run in the span, in order of start
 void SplitSpan(std::span<const SweepTask> tasks, std::size_t number, Interval span,
                const std::function<void(const StepPiece&)>& use) {
-  // Between two changes of the set of running tasks, the first by (holder, start) takes the time.
+  // Between two changes of the set of running tasks, the first by (activity, start) takes the time.
   struct Change {
     TimeNs time;
     std::size_t task;
@@ -312,7 +312,7 @@ void SplitSpan(std::span<const SweepTask> tasks, std::size_t number, Interval sp
     return a.time != b.time ? a.time < b.time : a.task < b.task;
   });
   const auto first = [&](std::size_t a, std::size_t b) {
-    return tasks[a].holder != tasks[b].holder ? tasks[a].holder < tasks[b].holder : a < b;
+    return tasks[a].activity != tasks[b].activity ? tasks[a].activity < tasks[b].activity : a < b;
   };
   std::set<std::size_t, decltype(first)> running(first);
   TimeNs at = span.start;
@@ -320,7 +320,7 @@ void SplitSpan(std::span<const SweepTask> tasks, std::size_t number, Interval sp
     if (to <= at) return;
     StepPiece piece = {.span = number, .time = {at, to}};
     if (!running.empty()) {
-      piece.holder = tasks[*running.begin()].holder;
+      piece.activity = tasks[*running.begin()].activity;
       piece.task = tasks[*running.begin()].task;
     }
     use(piece);
@@ -361,17 +361,21 @@ void ForEachPiece(const TraceStore& store, NameFacts& names, ProcessId process,
   }
 }
 
+void AddPiece(const StepPiece& piece, const Attribution& attribution, const HostActivity& host,
+              StepBreakdown& step) {
+  if (piece.activity == GpuActivity::kIdle) return SplitIdle(piece.time, host, step.step);
+  const auto part = PartOf(piece.activity, attribution.Of(piece.task).phase);
+  step.step.*part += piece.time.length();
+  step.gpu.*part += piece.time.length();
+}
+
 std::vector<StepBreakdown> BreakDown(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, const HostActivity& host,
                                      ProcessId process, std::span<const Interval> spans) {
   std::vector<StepBreakdown> out(spans.size());
   for (std::size_t i = 0; i < spans.size(); ++i) out[i].wall = spans[i].length();
   ForEachPiece(store, names, process, spans, [&](const StepPiece& piece) {
-    StepBreakdown& step = out[piece.span];
-    if (piece.holder == StepHolder::kIdle) return SplitIdle(piece.time, host, step.step);
-    const auto part = PartOf(piece.holder, attribution.Of(piece.task).phase);
-    step.step.*part += piece.time.length();
-    step.gpu.*part += piece.time.length();
+    AddPiece(piece, attribution, host, out[piece.span]);
   });
   return out;
 }

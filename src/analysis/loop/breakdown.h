@@ -32,25 +32,29 @@ void AddUnmarkedLoading(const IntervalSet& time, HostActivity& host);
 HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
                               const Attribution& attribution, ProcessId process, Interval span);
 
-/// Whose a moment of a step is: of those that run, the first.
-enum class StepHolder : std::uint8_t { kCompute, kCommunication, kCopyIn, kOtherCopy, kIdle };
+/// What the GPU does at a moment of a step. If several kinds of work run at once, the first in this
+/// order counts.
+enum class GpuActivity : std::uint8_t { kCompute, kCommunication, kCopyIn, kOtherCopy, kIdle };
 
-/// A part of a span that one GPU task has, or none.
+/// A stretch of a span that counts for one GPU task, or in which the GPU is idle.
 struct StepPiece {
-  std::size_t span = 0;  ///< Its position.
+  std::size_t span = 0;  ///< Index in `spans`.
   Interval time;
-  StepHolder holder = StepHolder::kIdle;
+  GpuActivity activity = GpuActivity::kIdle;
   GpuTaskId task = {};  ///< None while the GPU is idle.
 };
 
-/// Calls `use` for the pieces of each span in turn, in order of time. Together they are the span.
-/// Of several compute kernels that run at once, the one that started first has the time, and so of
-/// others. Only tasks of `process` are seen.
+/// Calls `use` for the pieces of each span, in order of time. The pieces cover the span. If several
+/// tasks of one kind run at once, the one that started first counts. Ignores other processes.
 ///
 /// @param spans  in order of start
 void ForEachPiece(const TraceStore& store, NameFacts& names, ProcessId process,
                   std::span<const Interval> spans,
                   const std::function<void(const StepPiece&)>& use);
+
+/// Adds a piece to the breakdown of its span.
+void AddPiece(const StepPiece& piece, const Attribution& attribution, const HostActivity& host,
+              StepBreakdown& step);
 
 /// Splits each span by ForEachPiece(); every nanosecond goes to the first line that holds:
 ///   1. a compute kernel runs: the phase that launched it (of several, the one that started first);

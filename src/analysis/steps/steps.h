@@ -46,8 +46,8 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
 std::optional<StepAnalysis> FindStretch(const TraceStore& store, NameFacts& names,
                                         const StepAnalysis& steps);
 
-/// Returns the rows of steps.list that figures of the steps are of: those that count, without those
-/// that overlap an earlier one (a damaged clock), which would count time twice.
+/// Returns the rows of steps.list that count and do not overlap an earlier one. Overlaps (a damaged
+/// clock) would count time twice.
 std::vector<std::size_t> JudgedRows(const StepAnalysis& steps);
 
 /// Of the steps of one or more files: clocks do not matter, for only lengths count.

@@ -1,4 +1,4 @@
-// Steps that are known as lists of operators alone, on GPUs.
+// Predicts steps from lists of operators.
 #pragma once
 
 #include <span>

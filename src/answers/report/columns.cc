@@ -266,10 +266,10 @@ constexpr ReportColumn<HolderOfDevice> kHolders[] = {
 const RankWaits& WaitsOf(const RowOfRanks& r) { return r.job->waits.ranks[r.index]; }
 const RankClock& ClockOf(const RowOfRanks& r) { return r.job->alignment.clocks[r.index]; }
 
-/// Returns nothing of a rank whose clock could not be aligned.
+/// Returns an empty cell if the rank's clock is not aligned.
 Cell Known(const RowOfRanks& r, Cell cell) { return ClockOf(r).aligned ? std::move(cell) : Cell(); }
 
-/// nullptr: the work of the ranks is not known.
+/// Returns nullptr if the work of the ranks is unknown.
 const RankWork* WorkOf(const RowOfRanks& r) {
   return r.job->work.ranks.empty() ? nullptr : &r.job->work.ranks[r.index];
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -21,12 +22,12 @@ struct Decimal {
   std::string digits;
 };
 
-/// A value of a table. std::monostate is an absent value: null in JSON, an empty field in CSV.
-/// Of an interval, CSV has the middle; sentences are one text there.
+/// A value of a table. std::monostate is an absent value: null in JSON, an empty field in CSV. CSV
+/// writes the middle of an interval, and joins sentences.
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, Decimal, std::string,
                           MsInterval, std::vector<std::string>>;
 
-/// Where CSV has a column: in the order of JSON, before all others, or behind them.
+/// The position of a column in CSV: in JSON's order, before all other columns, or after them.
 enum class CsvPlace : std::uint8_t { kInOrder, kFirst, kLast };
 
 template <typename Row>
@@ -64,6 +65,7 @@ enum class TimeTable : std::uint8_t { kKernels, kOperators, kLayers };
 
 /// Returns the word that ids of rows are made of: "kernel", "operator", "layer".
 std::string_view KindOf(TimeTable table);
+
 namespace columns {
 
 ReportColumns<RowOfFile<TimeRow>> Times(TimeTable table);

@@ -51,11 +51,11 @@ std::string HoldersCsv(const JobReport& job) {
     for (const MemoryUse& use : file.memory) {
       for (const MemoryPart& part : use.parts) {
         if (part.kind != kMemoryKinds.front()) continue;
-        MemoryHolder nobody;
-        nobody.kind = part.kind;
-        nobody.bytes = part.bytes;
-        nobody.allocations = part.allocations;
-        table.Add({&nobody, &use, &file});
+        MemoryHolder before_recording;
+        before_recording.kind = part.kind;
+        before_recording.bytes = part.bytes;
+        before_recording.allocations = part.allocations;
+        table.Add({&before_recording, &use, &file});
       }
       for (const MemoryHolder& holder : use.holders) table.Add({&holder, &use, &file});
     }
@@ -63,7 +63,7 @@ std::string HoldersCsv(const JobReport& job) {
   return std::move(table).Take();
 }
 
-/// Returns a table of the ranks: of one file, without rows.
+/// Returns a table of the ranks. It has no rows if the job is a single file.
 std::string RanksCsv(ReportColumns<RowOfRanks> columns, const JobRanks* job, std::size_t rows) {
   CsvTable table(columns);
   for (std::size_t row = 0; row < rows; ++row) table.Add({job, row});

@@ -14,20 +14,13 @@ namespace {
 using Layout = JsonWriter::Layout;
 
 void WriteStrings(JsonWriter& json, const std::vector<std::string>& strings) {
-  json.BeginArray();
-  for (const std::string& text : strings) json.String(text);
-  json.EndArray();
+  WriteJson(Cell(strings), json);
 }
 
 void WriteMsInterval(JsonWriter& json, std::string_view key,
                      const std::optional<MsInterval>& interval) {
   json.Key(key);
-  if (!interval) return json.Null();
-  json.BeginObject();
-  json.Key("low").Number(interval->low);
-  json.Key("mid").Number(interval->mid);
-  json.Key("high").Number(interval->high);
-  json.EndObject();
+  WriteJson(interval ? Cell(*interval) : Cell(), json);
 }
 
 void WriteInputs(JsonWriter& json, const JobReport& job) {

@@ -10,12 +10,13 @@
 
 namespace headroom::cli {
 
-/// Returns the threads to read with where no flag says so: one a processor.
+/// Returns the default of --threads: one thread per processor.
 int DefaultThreads();
 
-/// OpenTrace(), with a progress line on stderr once that takes over a second.
+/// Opens a trace like OpenTrace(). Shows a progress line on stderr while reading takes longer than
+/// a second.
 ///
-/// @param quiet  shows none
+/// @param quiet  shows no progress line
 Result<std::unique_ptr<TraceStore>> OpenWithProgress(const std::string& path, OpenOptions options,
                                                      bool quiet);
 

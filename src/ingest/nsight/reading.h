@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,7 +52,7 @@ constexpr std::int64_t PidOrZero(std::int64_t global) {
   return global == kUnknown ? 0 : PidOf(global);
 }
 
-/// What a table tells of a host event.
+/// A host event as its table states it.
 struct HostEvent {
   TimeNs start;
   DurationNs duration;
@@ -64,6 +63,7 @@ struct HostEvent {
   StringId args = StringId::None();
 };
 
+/// The state that the readers of the tables share.
 class Reading {
  public:
   Reading(const sqlite::Database& from, const ReadOptions& options, TraceStore& into);

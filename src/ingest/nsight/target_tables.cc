@@ -14,7 +14,8 @@ using sqlite::RowScan;
 
 namespace {
 
-/// What an export says of itself, cut to what a version looks like.
+/// Returns the first 40 characters of an export's own text, reduced to letters, digits, dots and
+/// hyphens.
 std::string PlainWord(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   std::string word(text.substr(0, kLongest));
@@ -22,7 +23,7 @@ std::string PlainWord(std::string_view text) {
   return word;
 }
 
-/// Which number a process counts a GPU by.
+/// Reads which CUDA ordinal each process uses for a GPU.
 void ReadCudaDevices(Reading& reading) {
   static constexpr NamedColumns kColumns{"gpuId", "cudaId", "pid"};
   reading.ForEach("TARGET_INFO_CUDA_DEVICE", kColumns, 2, [&](const RowScan& row) {

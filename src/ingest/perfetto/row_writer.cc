@@ -236,13 +236,13 @@ void RowWriter::ReadAnnotations(const Sequence& sequence, std::int64_t offset) {
   }
 }
 
-void RowWriter::CountEvent(const Event& event, const Message& message) {
+void RowWriter::AddCounter(const Event& event, const Message& message) {
   if (!message.number) return CountInteger(event.track, event.time, message.integer);
   if (!std::isfinite(*message.number)) store_.log.Add(ImportIssue::kCounterValue, event.offset);
   Count(event.track, event.time, *message.number);
 }
 
-void RowWriter::CountExtras(const Sequence& sequence, TimeNs time) {
+void RowWriter::AddExtraCounters(const Sequence& sequence, TimeNs time) {
   const std::vector<std::uint64_t>& extra =
       extra_tracks_.empty() ? sequence.extra_tracks : extra_tracks_;
   for (std::size_t i = 0; i < std::min(extra.size(), extra_values_.size()); ++i)
@@ -284,12 +284,12 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
       Instant(event);
       break;
     case kCounter:
-      CountEvent(event, message);
+      AddCounter(event, message);
       break;
     default:
       store_.log.Add(ImportIssue::kUnreadData, offset, "a track event without a known type");
   }
-  CountExtras(sequence, time);
+  AddExtraCounters(sequence, time);
 }
 
 std::uint32_t RowWriter::AppendHostEvent(const Event& event, CategoryRule rule) {

@@ -74,7 +74,7 @@ class RowWriter {
     std::int64_t duration_ns = -1;  ///< Of a complete event.
     std::int64_t offset = 0;
   };
-  /// What a legacy event says of its kind and place.
+  /// Kind and place of a legacy event.
   struct LegacyEvent {
     char phase = 0;
     std::int64_t duration_us = -1;
@@ -95,12 +95,12 @@ class RowWriter {
   bool ReadMessage(const Sequence& sequence, std::string_view bytes, Event& event,
                    Message& message);
   std::uint32_t TrackOf(const Sequence& sequence, const Message& message);
-  /// Takes over what a legacy event says of name, type and duration.
+  /// Copies name, type and duration of a legacy event into `event`.
   void ApplyLegacy(const Sequence& sequence, const LegacyEvent& legacy, Event& event);
   void ReadAnnotations(const Sequence& sequence, std::int64_t offset);
-  void CountEvent(const Event& event, const Message& message);
+  void AddCounter(const Event& event, const Message& message);
   /// Counters that came along with the event.
-  void CountExtras(const Sequence& sequence, TimeNs time);
+  void AddExtraCounters(const Sequence& sequence, TimeNs time);
 
   void Begin(const Event& event, std::uint32_t sequence);
   /// Opens a slice again that was closed only so that slices of a track nest. False where there is
