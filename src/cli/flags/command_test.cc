@@ -159,6 +159,16 @@ TEST(Help, IsTheWholeOfACommand) {
             "  --right                   Right\n\nExamples\n");
 }
 
+TEST(Help, ShowsADefaultThatStandsForNoValue) {
+  const Program program("tool", "A tool.", "1.2", "", HelpText);
+  std::int64_t count = 7;
+  const Command run = program.root().AddCommand("run", "Runs", "");
+  run.AddOption("--count", count, "A count").ShowDefault().TypeName("N");
+  EXPECT_NE(run.Help().find("A count [7]\n"), std::string::npos) << run.Help();
+  EXPECT_EQ(program.Parse({"run", "--count"}).request, Request::kRefused);
+  EXPECT_EQ(count, 7);
+}
+
 TEST(Commands, AreFoundByName) {
   const Sample s;
   EXPECT_EQ(s.program.root().command_names(), (Words{"run", "data"}));

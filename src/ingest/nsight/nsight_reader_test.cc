@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "ingest/input/database_rows.h"
+
 namespace headroom::nsight {
 namespace nsight_reader_test {
 
@@ -199,6 +201,13 @@ TEST(NsightReader, DatabasesOfSomethingElse) {
       HasSubstr("without CUDA or NVTX events"));
   EXPECT_EQ(ReadBytes(std::string("SQLite format 3\0", 16) + std::string(500, '\0'))->status.code(),
             StatusCode::kBadInput);
+}
+
+TEST(NamedColumns, AreFoundByNameAlsoBehindOthers) {
+  constexpr sqlite::NamedColumns kFirst{"start", "end"};
+  constexpr auto kAll = kFirst + sqlite::NamedColumns{"bytes"};
+  static_assert(kFirst["end"] == 1 && kAll["end"] == 1 && kAll["bytes"] == 2);
+  EXPECT_EQ(kAll.names.size(), 3u);
 }
 
 TEST(NsightReader, TextsBeyondTheLimitEndTheirTable) {
