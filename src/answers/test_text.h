@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "render/escape.h"
@@ -30,6 +31,10 @@ inline void ExpectFits(const std::string& text) {
     EXPECT_EQ(Printable(line), line);
     EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
   }
+}
+
+inline void ExpectHas(const std::string& text, std::string_view words) {
+  EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 
 /// Names that a trace or a user may bring.

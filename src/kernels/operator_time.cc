@@ -195,7 +195,7 @@ bool OperatorOnGpu::on_tensor_cores() const {
 
 std::optional<double> OperatorOnGpu::FullPowerNs() const {
   if (work_.cost == nullptr || !rates_.device->memory_bandwidth_gbs) return std::nullopt;
-  // Of the type's units, also where a convolution of few channels a group has none of them.
+  // The peak of the type, although few channels a group leave its units unused.
   const std::optional<double> peak = PeakOf(rates_, dtype_);
   const double arithmetic =
       peak ? work_.cost->flops / (*peak * rates_.full_power_share) * kNsPerS : 0;

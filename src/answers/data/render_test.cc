@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "answers/data/stages.h"
+#include "answers/test_text.h"
 #include "render/escape.h"
 #include "render/text_page.h"
 
@@ -88,10 +89,6 @@ DataReport OfLoop() {
 
 std::string Text(const DataReport& report) {
   return RenderDataText(report, /*color=*/false, Charset::kUtf8);
-}
-
-void ExpectHas(const std::string& text, std::string_view words) {
-  EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 
 TEST(DataText, HasVerdictStagesAndSettings) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "answers/diff/baseline_json.h"
+#include "answers/test_text.h"
 #include "compare/baseline_file.h"
 #include "render/escape.h"
 #include "render/row_id.h"
@@ -95,10 +96,6 @@ GateResult Failed() {
 
 std::string Text(const DiffReport& report) {
   return RenderDiffText(report, /*color=*/false, Charset::kUtf8);
-}
-
-void ExpectHas(const std::string& text, std::string_view words) {
-  EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 
 template <typename Visit>

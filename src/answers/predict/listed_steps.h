@@ -12,8 +12,8 @@
 
 namespace headroom {
 
-/// Adds what each list takes on each target. Fails with kNoAnswer where none has an operator whose
-/// kernels are known.
+/// Adds the time of each list on each target. Fails with kNoAnswer if no list has an operator with
+/// known kernels.
 ///
 /// @param path      of the lists, for messages
 /// @param machines  to which the job of one GPU may be scaled out

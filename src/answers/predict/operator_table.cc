@@ -25,7 +25,7 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     const std::optional<PredictedMs>& ms = predictions[row];
     if (!ms) ++(operators[row].on_source ? without_model : elsewhere);
-    // What was measured on the target itself is as it was.
+    // A row that was measured on the target itself keeps its time.
     if (ms && ms->low < ms->high && OnTensorCores(operators[row].work)) ++on_tensor_cores;
   }
   std::vector<std::string> remarks;

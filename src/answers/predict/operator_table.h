@@ -13,11 +13,11 @@ namespace headroom {
 
 struct PredictedTable {
   std::string csv;  ///< The rows, with predicted_ms, predicted_low_ms and predicted_high_ms.
-  std::vector<std::string> remarks;  ///< What was not read or is in doubt, a sentence each.
+  std::vector<std::string> remarks;  ///< One sentence each: columns and rows that are in doubt.
 };
 
-/// Predicts the rows that were measured on `source`. Fails with kNoAnswer where there is none, and
-/// with kBadInput where the table has such columns already.
+/// Predicts the rows that were measured on `source`. Fails with kNoAnswer if there are none, and
+/// with kBadInput if the table has the columns of a prediction already.
 ///
 /// @param path  of the table, for messages
 Result<PredictedTable> PredictOperatorTable(const CsvTable& table, const std::string& path,

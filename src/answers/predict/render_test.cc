@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "answers/test_text.h"
 #include "render/escape.h"
 #include "render/text_page.h"
 
@@ -78,10 +79,6 @@ PredictReport WholeJob() {
 
 std::string Text(const PredictReport& report) {
   return RenderPredictText(report, /*color=*/false, Charset::kUtf8);
-}
-
-void ExpectHas(const std::string& text, std::string_view words) {
-  EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 
 TEST(PredictText, HasTheBaselineAndTheFastestGpuFirst) {

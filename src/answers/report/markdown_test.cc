@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "answers/report/report_fixture.h"
+#include "answers/test_text.h"
 #include "ranks/test_ranks.h"
 #include "render/escape.h"
 
@@ -14,16 +15,6 @@ namespace markdown_report_test {
 
 std::string Render(const std::vector<TraceReport>& files, const ReportOptions& options = {}) {
   return RenderMarkdown(files, options);
-}
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
 }
 
 void ExpectLine(const std::string& text, std::string_view line) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "answers/test_text.h"
 #include "render/text_page.h"
 
 namespace headroom {
@@ -20,7 +21,7 @@ ScalingPoint Point(std::int64_t gpus, std::int64_t nodes, double step_ms, double
   return point;
 }
 
-/// A trace of one GPU, asked about 1, 8 and 64; the last cannot be told.
+/// A forecast for 1, 8 and 64 GPUs from a trace of one. The last has no answer.
 ScaleReport Demo() {
   ScaleReport report;
   report.path = "a.json";
@@ -45,10 +46,6 @@ ScaleReport Demo() {
 
 std::string Text(const ScaleReport& report) {
   return RenderScaleText(report, /*color=*/false, Charset::kUtf8);
-}
-
-void ExpectHas(const std::string& text, std::string_view words) {
-  EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 
 TEST(ScaleText, HasABaselineACurveAndWhy) {

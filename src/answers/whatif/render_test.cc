@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "answers/test_text.h"
 #include "answers/whatif/batch_curve.h"
 #include "answers/whatif/explanation.h"
 #include "answers/whatif/self_check.h"
@@ -50,21 +51,6 @@ ForecastReport Demo() {
 
 std::string Text(const ForecastReport& report) {
   return RenderForecastText(report, /*color=*/false, Charset::kUtf8);
-}
-
-void ExpectHas(const std::string& text, std::string_view words) {
-  EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
-}
-
-/// Expects lines of the page's width in which no character acts.
-void ExpectFits(const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    EXPECT_LE(DisplayWidth(line), TextPage::kWidth) << line;
-    EXPECT_EQ(Printable(line), line);
-    at = end + 1;
-  }
 }
 
 template <typename Write>

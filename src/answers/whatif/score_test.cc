@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "answers/test_text.h"
 #include "render/text_page.h"
 
 namespace headroom {
@@ -40,10 +41,6 @@ std::string Text(const ScoreReport& report) {
 
 std::string Text(const std::vector<LedgerRecord>& records) {
   return RenderScoresText(records, "ledger.jsonl", /*color=*/false, Charset::kUtf8);
-}
-
-void ExpectHas(const std::string& text, std::string_view words) {
-  EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
 }
 
 TEST(ScoreText, ComparesTheForecastWithTheTrace) {

@@ -12,7 +12,7 @@ namespace timeline_trace_test {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns the first event of a category; null: there is none.
+/// Returns the first event of a category, or null.
 Json EventOf(const Json& trace, std::string_view category) {
   for (const Json& event : trace["traceEvents"]) {
     if (event.value("cat", "") == category) return event;

@@ -184,7 +184,7 @@ void ReadSyncs(Reading& reading) {
     syncs.start.MutablePending(sync) = *start;
     syncs.duration.MutablePending(sync) = reading.DurationTo(row, kColumns["end"], *start, kSyncs);
     syncs.kind.MutablePending(sync) = SyncKindOfType(row.Integer(kColumns["syncType"], 0));
-    // Of events and contexts, the stream is a number that no stream has.
+    // Synchronizations of events and contexts name a stream that does not exist.
     if (stream >= 0 && stream < std::numeric_limits<std::uint32_t>::max() && device >= 0) {
       syncs.stream.MutablePending(sync) = reading.tracks.StreamOf(
           PidOrZero(global), device, row.Integer(kColumns["contextId"], -1), stream);
