@@ -192,15 +192,15 @@ class CheckIncludesTest(unittest.TestCase):
             ),
             ("an unused room", 'nsys = [""]', 'nsys = ["", "chrome"]', '[rooms.ingest] "nsys" lists "chrome", which'),
             (
-                "a circle",
+                "a cycle",
                 "base = []",
                 'base = ["sim"]',
-                "[folders] runs in a circle: base -> sim -> graph -> store -> base",
+                "[folders] forms a cycle: base -> sim -> graph -> store -> base",
             ),
         ):
             with self.subTest(name):
                 files = {**CLEAN, "tools/includes.toml": table.replace(old, new)}
-                if name == "a circle":
+                if name == "a cycle":
                     files["src/base/bad.cc"] = '#include "sim/replay.h"\n'
                 result = check(files)
                 self.assertEqual(result.returncode, 1)

@@ -1,13 +1,13 @@
 """Finds the imports between the modules of a Python package, for tools/check_python.
 
-Imports inside functions and under TYPE_CHECKING count too: they hide a circle but do not undo it.
+Imports inside functions and under TYPE_CHECKING count too: they hide a cycle but do not undo it.
 """
 
 import ast
 import pathlib
 from typing import Dict, Iterator, Optional, Tuple
 
-from circles import first_circle
+from cycles import first_cycle
 
 
 def imported_names(tree: ast.AST, package: Tuple[str, ...]) -> Iterator[Tuple[int, str]]:
@@ -21,8 +21,8 @@ def imported_names(tree: ast.AST, package: Tuple[str, ...]) -> Iterator[Tuple[in
             yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
 
 
-def circle_of_imports(package: pathlib.Path) -> Optional[str]:
-    """Returns `file:line: what is wrong, the remedy` for the first circle of imports in the package. None: no circle.
+def cycle_of_imports(package: pathlib.Path) -> Optional[str]:
+    """Returns `file:line: what is wrong, the remedy` for the first cycle of imports in the package. None: no cycle.
 
     The file is relative to the folder of the package's parent. Running the package itself before its modules, which
     Python does, is no import.
@@ -45,11 +45,11 @@ def circle_of_imports(package: pathlib.Path) -> Optional[str]:
             if name:
                 lines[module].setdefault(name, line)
 
-    circle = first_circle(lines)
-    if circle is None:
+    cycle = first_cycle(lines)
+    if cycle is None:
         return None
-    last, first = circle[-2:]
+    last, first = cycle[-2:]
     return (
-        f"{files[last].relative_to(package.parent)}:{lines[last][first]}: imports run in a circle: "
-        f"{' -> '.join(circle)}; move what they share into a module that imports none of them"
+        f"{files[last].relative_to(package.parent)}:{lines[last][first]}: imports form a cycle: "
+        f"{' -> '.join(cycle)}; move what they share into a module that imports none of them"
     )

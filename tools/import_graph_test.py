@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/import_graph.py: circles of imports in a small package.
+"""Tests of tools/import_graph.py: cycles of imports in a small package.
 
 usage: python3 tools/import_graph_test.py
 """
@@ -8,9 +8,9 @@ import pathlib
 import tempfile
 import unittest
 
-from import_graph import circle_of_imports
+from import_graph import cycle_of_imports
 
-# A package without circles. Each case below replaces one module.
+# A package without cycles. Each case below replaces one module.
 CLEAN = {
     "__init__.py": "from pkg import high as high\nfrom pkg.low import value\n",
     "low.py": "import os\n\nvalue = 1\n",
@@ -27,17 +27,17 @@ def found_in(modules):
             path = package / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        return circle_of_imports(package)
+        return cycle_of_imports(package)
 
 
-class CircleOfImportsTest(unittest.TestCase):
-    def test_a_package_without_circles(self):
+class CycleOfImportsTest(unittest.TestCase):
+    def test_a_package_without_cycles(self):
         self.assertIsNone(found_in(CLEAN))
 
-    def test_a_circle_is_told_with_its_place_and_the_remedy(self):
+    def test_a_cycle_is_told_with_its_place_and_the_remedy(self):
         self.assertEqual(
             found_in({**CLEAN, "low.py": "import os\nimport pkg.high\n"}),
-            "pkg/low.py:2: imports run in a circle: pkg.high -> pkg.low -> pkg.high; move what they share into a "
+            "pkg/low.py:2: imports form a cycle: pkg.high -> pkg.low -> pkg.high; move what they share into a "
             "module that imports none of them",
         )
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "render/escape.h"
-#include "render/number_format.h"
 #include "render/text_page.h"
 
 namespace headroom {
@@ -39,10 +38,17 @@ inline void ExpectHas(const std::string& text, std::string_view words) {
 
 /// Names that a trace or a user may bring.
 inline const std::vector<std::string>& HostileNames() {
-  static const std::vector<std::string> names = {
-      "\x1b[31mred\x1b[0m\a",      "a\nb\r\tc",           "right\u202eleft\u200b",    "\xff\xfe",
-      std::string(3'000, 'x'),     std::string(300, ' '), "\u4f60\u597d\u4e16\u754c", "",
-      "a | b \"c\" \\ <d> `e` *f*"};
+  static const std::vector<std::string> names = {"\x1b[31mred\x1b[0m\a",
+                                                 "a\nb\r\tc",
+                                                 "right\u202eleft\u200b",
+                                                 "\xff\xfe",
+                                                 std::string(3'000, 'x'),
+                                                 std::string(300, ' '),
+                                                 "\u4f60\u597d\u4e16\u754c",
+                                                 "",
+                                                 "=1+1",
+                                                 "</script>",
+                                                 "a | b \"c\" \\ <d> `e` *f*"};
   return names;
 }
 

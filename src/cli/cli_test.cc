@@ -6,8 +6,9 @@
 #include <fstream>
 
 #include "cli/commands/report_command.h"
-#include "cli/inputs/ranks.h"
+#include "cli/inputs/rank_of_file.h"
 #include "cli/inputs/resource_log.h"
+#include "cli/inputs/step_range.h"
 #include "cli/machine/counter_check.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/names/name_facts.h"
 #include "base/ids.h"
 #include "base/interval_set.h"
 #include "store/trace_store.h"

@@ -9,7 +9,6 @@
 #include "kernels/kernel_model.h"
 #include "kernels/memory_time.h"
 #include "kernels/tensor_core_time.h"
-#include "kernels/vector_time.h"
 
 namespace headroom {
 namespace {

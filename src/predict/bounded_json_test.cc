@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cost/damage.h"
+#include "base/test_damage.h"
 
 namespace headroom {
 namespace bounded_json_test {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "cost/damage.h"
+#include "base/test_damage.h"
 #include "kernels/kernel_model.h"
 #include "kernels/test_devices.h"
 #include "predict/kernel_table.h"

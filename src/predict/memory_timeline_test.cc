@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "cost/damage.h"
+#include "base/test_damage.h"
 
 namespace headroom {
 namespace memory_timeline_test {

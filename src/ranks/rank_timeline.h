@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/analyze.h"
 #include "analysis/names/attribution.h"
 #include "analysis/names/group_rules.h"
 #include "analysis/names/name_facts.h"
+#include "analysis/values/options.h"
 #include "base/time.h"
 #include "store/trace_store.h"
 

@@ -15,7 +15,6 @@
 #include "analysis/verdict/health.h"
 #include "base/interval_set.h"
 #include "network/collectives.h"
-#include "network/gradient_exchange.h"
 #include "scale/step_deviation.h"
 #include "sim/edit.h"
 #include "store/args_text.h"

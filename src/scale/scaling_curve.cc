@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "ranks/stragglers.h"
+#include "scale/expected_maximum.h"
 
 namespace headroom {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ranks/stragglers.h"
+#include "scale/expected_maximum.h"
 
 namespace headroom {
 namespace scaling_curve_test {

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "scale/model_parallel.h"
-#include "scale/stage_partition.h"
+#include "scale/pipelined_job.h"
 #include "scale/traced_layers.h"
 #include "sim/edit.h"
 #include "whatif/job/optimizer_steps.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scale/exchange_change.h"
+#include "scale/pipelined_job.h"
 #include "scale/scaling_curve.h"
 #include "whatif/forecast.h"
 

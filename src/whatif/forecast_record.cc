@@ -13,7 +13,6 @@
 
 #include "base/atomic_file.h"
 #include "base/local_state.h"
-#include "base/read_file.h"
 
 namespace headroom {
 namespace {

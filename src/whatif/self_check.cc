@@ -9,6 +9,7 @@
 #include <span>
 
 #include "sim/edit.h"
+#include "sim/schedule.h"
 #include "whatif/explanation.h"
 
 namespace headroom {

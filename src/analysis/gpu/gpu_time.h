@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "analysis/names/attribution.h"
 #include "analysis/values/report.h"
 #include "base/interval_set.h"
 #include "store/trace_store.h"

@@ -7,7 +7,6 @@
 #include "analysis/names/name_facts.h"
 #include "analysis/steps/steps.h"
 #include "base/interval_set.h"
-#include "base/units.h"
 #include "store/trace_store.h"
 
 namespace headroom {

@@ -9,7 +9,6 @@
 #include "analysis/names/host_rules.h"
 #include "analysis/values/options.h"
 #include "analysis/values/report.h"
-#include "base/interval_set.h"
 
 namespace headroom {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analysis/values/report.h"
-#include "base/units.h"
 
 namespace headroom {
 

@@ -20,7 +20,6 @@
 #include "analysis/steps/step_time.h"
 #include "base/statistics.h"
 #include "store/natural_sort.h"
-#include "store/slice.h"
 
 namespace headroom {
 namespace {

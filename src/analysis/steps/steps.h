@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "analysis/names/attribution.h"
 #include "analysis/steps/misplaced.h"
 #include "analysis/values/options.h"
 #include "analysis/values/report.h"

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "analysis/names/attribution.h"
 #include "analysis/steps/steps.h"
 #include "analysis/values/report.h"
 #include "store/trace_store.h"

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
 #include "loader/input_probe.h"
 #include "loader/loader_profile.h"
 #include "loader/loading_forecast.h"

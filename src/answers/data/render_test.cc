@@ -187,8 +187,7 @@ TEST(DataText, ShowsProbes) {
 }
 
 TEST(DataText, NoNameBreaksOut) {
-  for (const std::string& name : {std::string("a\x1b[31m\nb"), std::string("\"<|>"),
-                                  std::string("\xff\xfe"), std::string(500, 'x'), std::string()}) {
+  for (const std::string& name : HostileNames()) {
     DataReport report = Demo();
     report.path = report.loaders[0].stages[0].name = name;
     report.loaders[0].failures = {name};

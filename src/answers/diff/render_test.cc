@@ -19,9 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBytes = 20'000;
 
-const std::string kHostileNames[] = {"a\x1b[31m\nb", "\"quoted\"<b>|x|`y`", "\xff\xfe",
-                                     std::string(500, 'x')};
-
 Difference Change(double a, double b, double half_width) {
   return {.a = a,
           .b = b,
@@ -206,7 +203,7 @@ TEST(DiffText, OfNothingIsNoTableOfRows) {
 }
 
 TEST(DiffText, NoNameBreaksOut) {
-  for (const std::string& name : kHostileNames) {
+  for (const std::string& name : HostileNames()) {
     DiffReport report = Demo();
     report.gate = Failed();
     report.gate->rules[0].rule.text = report.gate->rules[0].why = name;

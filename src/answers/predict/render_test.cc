@@ -182,8 +182,7 @@ TEST(PredictText, ABatchCurveMarksKneeAndBest) {
 }
 
 TEST(PredictText, NoNameBreaksOut) {
-  for (const std::string& name : {std::string("a\x1b[31m\nb"), std::string("\"<|>"),
-                                  std::string("\xff\xfe"), std::string(500, 'x')}) {
+  for (const std::string& name : HostileNames()) {
     PredictReport report = WholeJob();
     report.baselines[0].trace = report.baselines[0].no_memory = name;
     report.targets[0].gpu = report.targets[0].doubt = name;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "answers/report/phrases.h"
-#include "answers/report/ranks.h"
+#include "answers/report/ranks_phrases.h"
 #include "render/escape.h"
 #include "render/row_id.h"
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "answers/report/report_fixture.h"
+#include "answers/test_text.h"
 #include "ranks/test_ranks.h"
 #include "render/escape.h"
 
@@ -133,9 +134,7 @@ TEST(Columns, JsonAndCsvStateTheSameValues) {
 }
 
 TEST(Columns, NamesOfATraceStayOneFieldAndOneString) {
-  for (const std::string& name :
-       {std::string("a\x1b[31m\r\n"), std::string("\"quoted\", <b>|x|"), std::string("\xff\xfe"),
-        std::string(500, 'x'), std::string("=1+1")}) {
+  for (const std::string& name : HostileNames()) {
     TraceReport demo = DemoReport();
     demo.kernels = {demo.kernels[0]};
     demo.kernels[0].name = name;

@@ -5,7 +5,7 @@
 #include "analysis/steps/step_kind.h"
 #include "answers/report/columns.h"
 #include "answers/report/memory_json.h"
-#include "answers/report/ranks.h"
+#include "answers/report/ranks_json.h"
 #include "render/json_writer.h"
 
 namespace headroom {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "answers/report/phrases.h"
-#include "answers/report/ranks.h"
+#include "answers/report/ranks_phrases.h"
 #include "base/statistics.h"
 #include "render/escape.h"
 #include "render/number_format.h"

@@ -8,7 +8,6 @@
 #include "answers/report/report_fixture.h"
 #include "answers/test_text.h"
 #include "ranks/test_ranks.h"
-#include "render/escape.h"
 
 namespace headroom {
 namespace markdown_report_test {

@@ -425,4 +425,64 @@ TraceReport BareReport() {
   return report;
 }
 
+JobRanks SlowRankOne() {
+  JobRanks job;
+  job.ranks.resize(2);
+  job.ranks[0].rank = 0;
+  job.ranks[1].rank = 1;
+  job.ranks[0].host = "node1";
+  job.ranks[1].host = "node2";
+  job.alignment.clocks.resize(2);
+  for (RankClock& clock : job.alignment.clocks) clock.aligned = true;
+  job.alignment.clocks[1].offset_ns = 7'200'000'000'000;
+  job.alignment.unmatched = 4;
+  job.waits.ranks = {
+      {.waited = DurationNs(30'000'000), .caused = DurationNs(0), .last = 0, .culprit = 0},
+      {.waited = DurationNs(0), .caused = DurationNs(30'000'000), .last = 3, .culprit = 2}};
+  job.waits.classes = {{.group = "world",
+                        .kind = "allreduce",
+                        .bytes = 1e6,
+                        .count = 3,
+                        .ranks = 2,
+                        .members = 8,
+                        .wait = DurationNs(10'000'000),
+                        .transfer = DurationNs(100'000),
+                        .exposed = DurationNs(200'000),
+                        .hidden = DurationNs(0),
+                        .algorithm_gbs = 10,
+                        .bus_gbs = 17.5}};
+  job.waits.pattern = StragglerPattern::kRecurrent;
+  job.waits.stragglers = {1};
+  job.waits.straggler_host = "node2";
+  job.waits.lost = DurationNs(30'000'000);
+  job.waits.steps = 3;
+  job.waits.lost_share = 0.25;
+  job.waits.uncertainty = DurationNs(1'500);
+  job.work.measure = WorkMeasure::kFlops;
+  job.work.ranks = {{.computing = DurationNs(50'000'000), .work = 2e12},
+                    {.computing = std::nullopt, .work = std::nullopt}};
+  job.work.steps = 3;
+  job.work.computing_imbalance = 0.1;
+  job.work.cause = LateCause::kSlowGpu;
+  job.work.why = "Its GPU takes longer for the same work.";
+  job.axes = {{.group = "world",
+               .axis = ParallelAxis::kData,
+               .recorded = false,
+               .why = "it reduces gradients",
+               .members = 8,
+               .ranks = {0, 1}}};
+  return job;
+}
+
+Pipeline TwoStages(double imbalance) {
+  Pipeline pipeline;
+  pipeline.stages.resize(2);
+  for (std::size_t i = 0; i < 2; ++i) pipeline.stages[i].ranks = {i};
+  pipeline.stages[0].computing = DurationNs(60'000'000);
+  pipeline.stages[1].computing = DurationNs(90'000'000);
+  pipeline.imbalance = imbalance;
+  pipeline.bubble_share = 0.3;
+  return pipeline;
+}
+
 }  // namespace headroom

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/values/report.h"
+#include "ranks/job_ranks.h"
 
 namespace headroom {
 
@@ -11,5 +12,11 @@ TraceReport DemoReport();
 
 /// A trace of which nothing but its host events is known: no GPU, no steps, no verdict.
 TraceReport BareReport();
+
+/// A job of two ranks on two hosts; rank 1 holds rank 0 up.
+JobRanks SlowRankOne();
+
+/// Two stages; stage 1 computes longer.
+Pipeline TwoStages(double imbalance);
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 
 #include "answers/report/json.h"
 #include "answers/report/report_fixture.h"
+#include "answers/test_text.h"
 #include "render/escape.h"
 #include "render/row_id.h"
 
@@ -153,8 +154,7 @@ TEST(RenderShownRow, ListsTheSlowestCallsAndTheQueryForThem) {
 }
 
 TEST(RenderShownRow, NothingInANameActs) {
-  for (const std::string& name : {std::string("a\x1b[31m\nb"), std::string("<b>\"x\"|y"),
-                                  std::string("\xff\xfe"), std::string(500, 'x'), std::string()}) {
+  for (const std::string& name : HostileNames()) {
     TraceReport demo = DemoReport();
     demo.kernels = {demo.kernels[0]};
     demo.kernels[0].name = demo.kernels[0].kind = demo.kernels[0].bound = name;

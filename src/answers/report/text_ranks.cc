@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "answers/report/phrases.h"
-#include "answers/report/ranks.h"
+#include "answers/report/ranks_phrases.h"
 #include "answers/report/text_sections.h"
 #include "render/number_format.h"
 

@@ -13,6 +13,7 @@
 #include "scale/pipelined_job.h"
 #include "scale/recorded_collectives.h"
 #include "scale/traced_job.h"
+#include "whatif/job/gradients.h"
 
 namespace headroom {
 namespace {

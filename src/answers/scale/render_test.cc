@@ -112,8 +112,7 @@ TEST(ScaleText, ASplitIsExperimental) {
 }
 
 TEST(ScaleText, NoNameBreaksOut) {
-  for (const std::string& name : {std::string("a\x1b[31m\nb"), std::string("\"<|>"),
-                                  std::string("\xff\xfe"), std::string(500, 'x'), std::string()}) {
+  for (const std::string& name : HostileNames()) {
     ScaleReport report = Demo();
     report.path = report.changes = report.steps_note = name;
     report.curves[0].description = report.curves[0].points[1].why = name;

@@ -18,9 +18,6 @@ namespace whatif_render_test {
 
 using Json = nlohmann::ordered_json;
 
-const std::string kHostileNames[] = {"a\x1b[31m\nb", "\"quoted\"<b>|x|", "\xff\xfe",
-                                     std::string(500, 'x'), ""};
-
 /// A forecast that holds, one that does not apply, and a ranking's rest.
 ForecastReport Demo() {
   ForecastReport report;
@@ -120,7 +117,7 @@ TEST(WhatifText, RankingAndScoresFollowTheTable) {
 }
 
 TEST(WhatifText, NoNameBreaksOut) {
-  for (const std::string& name : kHostileNames) {
+  for (const std::string& name : HostileNames()) {
     ForecastReport report = Demo();
     report.path = report.calibration = report.baseline.steps_note = name;
     report.forecasts[0].why = report.forecasts[1].why = name;
@@ -314,7 +311,7 @@ TEST(SweepRender, JsonHasAllTargetsAndNoInfinity) {
 }
 
 TEST(SweepRender, NoNameBreaksOut) {
-  for (const std::string& name : kHostileNames) {
+  for (const std::string& name : HostileNames()) {
     Sweep sweep = TwoTargets();
     sweep.targets[0].name = sweep.next[0].name = name;
     ExpectFits(PageOf([&](TextPage& page) { WriteSweepText(sweep, page); }));
@@ -370,7 +367,7 @@ TEST(ExplanationRender, JsonHasEveryPart) {
 }
 
 TEST(ExplanationRender, NoNameBreaksOut) {
-  for (const std::string& name : kHostileNames) {
+  for (const std::string& name : HostileNames()) {
     Explanation explanation = OnePlan();
     explanation.plans[0].name = name;
     explanation.plans[0].operators[0].name = name;

@@ -103,8 +103,7 @@ TEST(ScoresJson, OfAnOpenForecastIsNull) {
 }
 
 TEST(Scores, NoNameBreaksOut) {
-  for (const std::string& name : {std::string("a\x1b[31m\nb"), std::string("\"<|>"),
-                                  std::string("\xff\xfe"), std::string(500, 'x')}) {
+  for (const std::string& name : HostileNames()) {
     ScoreReport report = Report();
     report.before = report.after = report.ledger = name;
     report.record.path = report.record.scenario = name;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "answers/test_text.h"
 #include "render/escape.h"
 #include "whatif/test_job.h"
 
@@ -112,8 +113,7 @@ TEST_F(RenderTimelineTest, ExtremesKeepTheirDigits) {
 }
 
 TEST_F(RenderTimelineTest, AnyNameIsAString) {
-  for (const std::string& name : {std::string("a\x1b\n\"\\"), std::string("\xff</script>"),
-                                  std::string(500, 'x'), std::string()}) {
+  for (const std::string& name : HostileNames()) {
     Timeline timeline = Made();
     timeline.channels = {name};
     timeline.gpu_tasks.front().name = name;

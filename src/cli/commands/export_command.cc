@@ -15,7 +15,7 @@
 #include "cli/inputs/chosen_trace.h"
 #include "cli/inputs/file_report.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/ranks.h"
+#include "cli/inputs/rank_of_file.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
 #include "export/folded_stacks.h"

@@ -18,6 +18,7 @@
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
 #include "export/chrome_events.h"
+#include "export/trace_file.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"
 #include "render/number_format.h"

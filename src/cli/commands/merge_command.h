@@ -9,7 +9,6 @@
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/job_traces.h"
 #include "cli/inputs/trace_files.h"
-#include "export/trace_file.h"
 
 namespace headroom::cli {
 

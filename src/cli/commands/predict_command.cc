@@ -10,7 +10,6 @@
 #include "answers/predict/answer.h"
 #include "answers/predict/listed_steps.h"
 #include "answers/predict/operator_table.h"
-#include "base/read_file.h"
 #include "cli/flags/value_checks.h"
 #include "cli/terminal/output.h"
 #include "predict/csv_table.h"

@@ -25,6 +25,7 @@
 #include "base/atomic_file.h"
 #include "base/private_file.h"
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/chosen_trace.h"
 #include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/output.h"
 #include "cost/device_spec.h"

@@ -8,7 +8,6 @@
 
 #include "analysis/names/reference_data.h"
 #include "cli/flags/subcommand.h"
-#include "cli/inputs/chosen_trace.h"
 #include "redact/redacted_trace.h"
 #include "redact/text_redactor.h"
 

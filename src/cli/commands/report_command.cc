@@ -12,14 +12,15 @@
 #include "answers/report/markdown.h"
 #include "answers/report/section.h"
 #include "answers/report/shown_row.h"
+#include "answers/report/straggler_finding.h"
 #include "answers/report/text.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/join_processes.h"
 #include "cli/inputs/open_job.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/ranks.h"
+#include "cli/inputs/rank_of_file.h"
+#include "cli/inputs/step_range.h"
 #include "embedded/page_files.h"
-#include "ranks/straggler_finding.h"
 #include "serve/page_answers.h"
 #include "serve/trace_session.h"
 
@@ -267,7 +268,7 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   if (Status status = AssignRanks(files); !status.ok()) return status;
   const bool several = files.size() > 1;
   const JobRanks ranks = CompareRanks(read.value());
-  AddFinding(ranks, files);
+  AddStraggler(ranks, files);
   if (Status status = KeepRank(files); !status.ok()) return status;
   AddIssues(ranks, files.front());
   if (Status status = Render(files, read.value().calls, several ? &ranks : nullptr); !status.ok())
@@ -407,21 +408,6 @@ void ReportCommand::AddIssues(const JobRanks& job, TraceReport& report) {
         health.issues.begin(), health.issues.end(),
         [&](const HealthIssue& other) { return DocOf(other.issue).severity < doc.severity; });
     health.issues.insert(behind, std::move(row));
-  }
-}
-
-void ReportCommand::AddFinding(const JobRanks& job, std::vector<TraceReport>& files) {
-  std::optional<RankFinding> straggler = FindStraggler(job);
-  if (!straggler) return;
-  for (TraceReport& file : files) {
-    if (file.input.rank != job.ranks[straggler->rank].rank) continue;
-    // In order of what they save, as all are.
-    const auto less =
-        std::find_if(file.findings.begin(), file.findings.end(), [&](const Finding& other) {
-          return !other.saves_ms || other.saves_ms->mid < straggler->finding.saves_ms->mid;
-        });
-    file.findings.insert(less, std::move(straggler->finding));
-    break;
   }
 }
 

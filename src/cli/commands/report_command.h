@@ -11,9 +11,7 @@
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/file_report.h"
 #include "cli/inputs/resource_log.h"
-#include "cli/inputs/step_range.h"
 #include "cli/inputs/trace_files.h"
-#include "cli/terminal/output.h"
 #include "distributed/shared_reading.h"
 #include "ranks/job_ranks.h"
 #include "whatif/calibration/calibration_choice.h"
@@ -48,8 +46,6 @@ class ReportCommand : public Subcommand {
   JobRanks CompareRanks(ReadFiles& read) const;
   /// What is wrong with the set, as issues of one of its files.
   static void AddIssues(const JobRanks& job, TraceReport& report);
-  /// What all ranks together show, as a finding of the one that it is about.
-  static void AddFinding(const JobRanks& job, std::vector<TraceReport>& files);
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
   /// With --html: all that is done, as the page asks its own questions.

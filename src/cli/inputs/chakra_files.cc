@@ -13,7 +13,7 @@
 #include "analysis/names/reference_data.h"
 #include "base/atomic_file.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/ranks.h"
+#include "cli/inputs/rank_of_file.h"
 #include "cli/terminal/output.h"
 #include "export/chakra_trace.h"
 #include "export/trace_part.h"

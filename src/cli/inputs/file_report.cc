@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "analysis/analyzed_trace.h"
-#include "analysis/names/group_rules.h"
 #include "analysis/names/name_facts.h"
 #include "answers/report/shown_row.h"
 #include "cli/inputs/open_with_progress.h"

@@ -10,7 +10,7 @@
 #include "analysis/analyzed_trace.h"
 #include "analysis/names/reference_data.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/ranks.h"
+#include "cli/inputs/rank_of_file.h"
 #include "cli/terminal/output.h"
 #include "export/chrome_events.h"
 #include "ingest/open_trace.h"

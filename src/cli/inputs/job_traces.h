@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "analysis/analyze.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "cli/inputs/trace_files.h"

@@ -8,7 +8,6 @@
 #include "cli/inputs/step_range.h"
 #include "cli/inputs/trace_files.h"
 #include "ingest/open_trace.h"
-#include "render/escape.h"
 #include "serve/join_capture_files.h"
 #include "whatif/calibrated_job.h"
 

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/inputs/ranks.h"
+#include "cli/inputs/rank_of_file.h"
 #include "ingest/input/byte_source.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"

@@ -1,7 +1,6 @@
 // What can only be settled once the whole file is read.
 #pragma once
 
-#include "base/time.h"
 #include "ingest/input/trace_extent.h"
 #include "ingest/kineto/merge.h"
 #include "store/trace_store.h"

@@ -8,7 +8,6 @@
 #include <map>
 #include <new>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,6 +26,7 @@ namespace {
 
 using sqlite::Database;
 using sqlite::DatabaseTable;
+using sqlite::NamedColumns;
 using sqlite::RowScan;
 
 /// Tables that are read, without the id of the recording.
@@ -127,6 +127,11 @@ std::uint64_t NumberAt(const RowScan& row, int column) {
 }
 static_assert(static_cast<std::uint64_t>(-1) == kAbsent);
 
+/// The same, and `otherwise` where the column is null.
+std::uint64_t NumberOr(const RowScan& row, int column, std::uint64_t otherwise) {
+  return row.IsNull(column) ? otherwise : NumberAt(row, column);
+}
+
 /// What the JSON of a column says of itself; its defaults where there is none.
 template <typename Value>
 Value Described(const RowScan& row, int column, Value (*parse)(JsonCursor&)) {
@@ -215,16 +220,16 @@ class RecordingReading {
     Track track;
   };
 
-  template <typename Row>
-  void ForEach(Table table, std::span<const std::string_view> columns, std::size_t needed,
-               Row row) {
+  template <std::size_t kColumns, typename Row>
+  void ForEach(Table table, const NamedColumns<kColumns>& columns, std::size_t needed, Row row) {
     const DatabaseTable* const there = tables_[static_cast<std::size_t>(table)];
     if (there == nullptr) return;
-    sqlite::ForEachRow(database_, *there, columns, needed, store_.log, options_.progress, row);
+    sqlite::ForEachRow(database_, *there, columns.names, needed, store_.log, options_.progress,
+                       row);
   }
 
   std::int64_t CountOf(Table table) {
-    static constexpr std::string_view kColumns[] = {"id"};
+    static constexpr NamedColumns kColumns{"id"};
     std::int64_t count = 0;
     ForEach(table, kColumns, 0, [&](const RowScan&) { ++count; });
     return count;
@@ -238,14 +243,16 @@ class RecordingReading {
   }
 
   void ReadStrings() {
-    static constexpr std::string_view kColumns[] = {"id", "string"};
+    static constexpr NamedColumns kColumns{"id", "string"};
     ForEach(Table::kStrings, kColumns, 2, [&](const RowScan& row) {
-      const std::int64_t id = row.Integer(0, kUnknown);
-      if (id != kUnknown && row.IsText(1)) strings_.Set(id, row.Text(1));
+      const std::int64_t id = row.Integer(kColumns["id"], kUnknown);
+      if (id != kUnknown && row.IsText(kColumns["string"]))
+        strings_.Set(id, row.Text(kColumns["string"]));
     });
-    static constexpr std::string_view kOfCategory[] = {"id", "name"};
+    static constexpr NamedColumns kOfCategory{"id", "name"};
     ForEach(Table::kCategories, kOfCategory, 2, [&](const RowScan& row) {
-      category_ids_.try_emplace(row.Integer(0, kUnknown), AddCategory(row.Text(1)));
+      category_ids_.try_emplace(row.Integer(kOfCategory["id"], kUnknown),
+                                AddCategory(row.Text(kOfCategory["name"])));
     });
   }
 
@@ -278,15 +285,15 @@ class RecordingReading {
   }
 
   void ReadProcesses() {
-    static constexpr std::string_view kColumns[] = {"id", "pid", "command"};
+    static constexpr NamedColumns kColumns{"id", "pid", "command"};
     ForEach(Table::kProcesses, kColumns, 1, [&](const RowScan& row) {
-      const std::int64_t id = row.Integer(0, kUnknown);
+      const std::int64_t id = row.Integer(kColumns["id"], kUnknown);
       rows_.GoOnWith(ProcessOf(id));
       Metadata metadata;
-      const std::int64_t pid = row.Integer(1, id);
+      const std::int64_t pid = row.Integer(kColumns["pid"], id);
       if (pid >= 0) metadata.pid = static_cast<std::uint64_t>(pid);
       // Arguments may hold secrets.
-      std::string_view program = row.Text(2);
+      std::string_view program = row.Text(kColumns["command"]);
       program = program.substr(0, program.find(' '));
       metadata.program = program.substr(program.rfind('/') + 1);
       rows_.Add(metadata);
@@ -294,68 +301,74 @@ class RecordingReading {
   }
 
   void ReadThreads() {
-    static constexpr std::string_view kColumns[] = {"id", "pid", "tid"};
+    static constexpr NamedColumns kColumns{"id", "pid", "tid"};
     ForEach(Table::kThreads, kColumns, 1, [&](const RowScan& row) {
-      threads_[row.Integer(0, kUnknown)] = {row.Integer(1, kUnknown), NumberAt(row, 2)};
+      threads_[row.Integer(kColumns["id"], kUnknown)] = {row.Integer(kColumns["pid"], kUnknown),
+                                                         NumberAt(row, kColumns["tid"])};
     });
   }
 
   void ReadTracks() {
-    static constexpr std::string_view kColumns[] = {"id",       "pid",      "tid",      "name_id",
-                                                    "agent_id", "queue_id", "stream_id"};
+    static constexpr NamedColumns kColumns{"id",       "pid",      "tid",      "name_id",
+                                           "agent_id", "queue_id", "stream_id"};
     ForEach(Table::kTracks, kColumns, 1, [&](const RowScan& row) {
-      tracks_[row.Integer(0, kUnknown)] = {row.Integer(1, kUnknown), row.Integer(2, kUnknown),
-                                           row.Integer(3, kUnknown), NumberAt(row, 4),
-                                           NumberAt(row, 5),         NumberAt(row, 6)};
+      tracks_[row.Integer(kColumns["id"], kUnknown)] = {
+          row.Integer(kColumns["pid"], kUnknown),     row.Integer(kColumns["tid"], kUnknown),
+          row.Integer(kColumns["name_id"], kUnknown), NumberAt(row, kColumns["agent_id"]),
+          NumberAt(row, kColumns["queue_id"]),        NumberAt(row, kColumns["stream_id"])};
     });
   }
 
   void ReadAgents() {
-    static constexpr std::string_view kColumns[] = {
+    static constexpr NamedColumns kColumns{
         "id",           "pid",  "type",         "logical_index", "absolute_index",
         "product_name", "name", "generic_name", "extdata"};
     ForEach(Table::kAgents, kColumns, 1, [&](const RowScan& row) {
-      Agent agent = Described(row, 8, ParseAgent);
-      agent.id = NumberAt(row, 0);
-      if (row.IsText(2)) agent.type = row.Text(2) == "GPU" ? Agent::kGpu : 0;
-      for (const int column : {4, 3}) {
+      Agent agent = Described(row, kColumns["extdata"], ParseAgent);
+      agent.id = NumberAt(row, kColumns["id"]);
+      if (row.IsText(kColumns["type"]))
+        agent.type = row.Text(kColumns["type"]) == "GPU" ? Agent::kGpu : 0;
+      for (const int column : {kColumns["absolute_index"], kColumns["logical_index"]}) {
         if (!row.IsNull(column)) agent.number = NumberAt(row, column);
       }
-      if (!row.Text(5).empty()) agent.product = row.Text(5);
-      for (const int column : {6, 7}) {
+      if (!row.Text(kColumns["product_name"]).empty())
+        agent.product = row.Text(kColumns["product_name"]);
+      for (const int column : {kColumns["name"], kColumns["generic_name"]}) {
         if (agent.name.empty()) agent.name = row.Text(column);
       }
-      rows_.GoOnWith(ProcessOf(row.Integer(1, kUnknown)));
+      rows_.GoOnWith(ProcessOf(row.Integer(kColumns["pid"], kUnknown)));
       rows_.Add(agent);
     });
   }
 
   void ReadSymbols() {
-    static constexpr std::string_view kColumns[] = {
+    static constexpr NamedColumns kColumns{
         "id",     "pid", "kernel_name", "display_name", "arch_vgpr_count", "accum_vgpr_count",
         "extdata"};
     ForEach(Table::kSymbols, kColumns, 1, [&](const RowScan& row) {
-      KernelSymbol symbol = Described(row, 6, ParseKernelSymbol);
-      for (const int column : {3, 2}) {
+      KernelSymbol symbol = Described(row, kColumns["extdata"], ParseKernelSymbol);
+      for (const int column : {kColumns["display_name"], kColumns["kernel_name"]}) {
         if (symbol.name.empty()) symbol.name = row.Text(column);
       }
-      symbol.id = NumberAt(row, 0);
-      if (!row.IsNull(4)) symbol.vector_registers = NumberAt(row, 4);
-      if (!row.IsNull(5)) symbol.accumulators = NumberAt(row, 5);
-      rows_.GoOnWith(ProcessOf(row.Integer(1, kUnknown)));
+      symbol.id = NumberAt(row, kColumns["id"]);
+      if (!row.IsNull(kColumns["arch_vgpr_count"]))
+        symbol.vector_registers = NumberAt(row, kColumns["arch_vgpr_count"]);
+      if (!row.IsNull(kColumns["accum_vgpr_count"]))
+        symbol.accumulators = NumberAt(row, kColumns["accum_vgpr_count"]);
+      rows_.GoOnWith(ProcessOf(row.Integer(kColumns["pid"], kUnknown)));
       rows_.Add(symbol);
     });
   }
 
   void ReadEvents() {
-    static constexpr std::string_view kColumns[] = {"id", "category_id", "stack_id", "extdata"};
+    static constexpr NamedColumns kColumns{"id", "category_id", "stack_id", "extdata"};
     ForEach(Table::kEvents, kColumns, 1, [&](const RowScan& row) {
       Event& event = events_.emplace_back();
-      event.id = row.Integer(0, kUnknown);
-      event.category = CategoryAt(row, 1);
-      event.correlation = NumberAt(row, 2);
+      event.id = row.Integer(kColumns["id"], kUnknown);
+      event.category = CategoryAt(row, kColumns["category_id"]);
+      event.correlation = NumberAt(row, kColumns["stack_id"]);
       if (categories_[event.category].section != Section::kMarkers) return;
-      if (const std::string message = MessageOf(row.Text(3)); !message.empty())
+      if (const std::string message = MessageOf(row.Text(kColumns["extdata"])); !message.empty())
         event.message = store_.strings.Intern(message);
     });
     const auto by_id = [](const Event& a, const Event& b) { return a.id < b.id; };
@@ -408,12 +421,12 @@ class RecordingReading {
   }
 
   void ReadRegions() {
-    static constexpr std::string_view kColumns[] = {"start", "end",      "name_id", "pid",
-                                                    "tid",   "track_id", "event_id"};
+    static constexpr NamedColumns kColumns{"start", "end",      "name_id", "pid",
+                                           "tid",   "track_id", "event_id"};
     ForEach(Table::kRegions, kColumns, 3, [&](const RowScan& row) {
-      Record record = Begin(row, PlaceOf(row, 3), 6);
-      record.name = strings_.Of(row.Integer(2, kUnknown));
-      const Event* const event = EventAt(row, 6);
+      Record record = Begin(row, PlaceOf(row, kColumns["pid"]), kColumns["event_id"]);
+      record.name = strings_.Of(row.Integer(kColumns["name_id"], kUnknown));
+      const Event* const event = EventAt(row, kColumns["event_id"]);
       const Category& category = event == nullptr ? no_category_ : categories_[event->category];
       if (category.section == Section::kMarkers) {
         // Versions differ in which of both is the text and which the function.
@@ -431,19 +444,19 @@ class RecordingReading {
   /// Regions without length: marks, and calls that were shorter than the clock's step, whose names
   /// older versions of the schema do not keep. Other samples are of counters.
   void ReadSamples() {
-    static constexpr std::string_view kColumns[] = {"timestamp", "timestamp", "pid",    "tid",
-                                                    "track_id",  "event_id",  "name_id"};
+    static constexpr NamedColumns kColumns{"timestamp", "timestamp", "pid",    "tid",
+                                           "track_id",  "event_id",  "name_id"};
     std::int64_t unread = 0;
     ForEach(Table::kSamples, kColumns, 1, [&](const RowScan& row) {
-      const Event* const event = EventAt(row, 5);
+      const Event* const event = EventAt(row, kColumns["event_id"]);
       const Section section =
           event == nullptr ? Section::kOtherCalls : categories_[event->category].section;
       if (section == Section::kOtherCalls) {
         ++unread;
         return;
       }
-      Record record = Begin(row, PlaceOf(row, 2), 5);
-      record.name = strings_.Of(row.Integer(6, kUnknown));
+      Record record = Begin(row, PlaceOf(row, kColumns["pid"]), kColumns["event_id"]);
+      record.name = strings_.Of(row.Integer(kColumns["name_id"], kUnknown));
       if (section == Section::kMarkers) {
         const bool is_text = record.name.valid() && !store_.Text(record.name).starts_with("roctx");
         record.text = is_text ? record.name : event->message;
@@ -459,13 +472,12 @@ class RecordingReading {
   /// With `--group-by-queue`, and where HIP's streams were not traced, all work is on stream 0:
   /// then queues tell more.
   void LookForStreams() {
-    static constexpr std::string_view kColumns[] = {"pid", "tid", "track_id", "stream_id",
-                                                    "queue_id"};
+    static constexpr NamedColumns kColumns{"pid", "tid", "track_id", "stream_id", "queue_id"};
     ForEach(Table::kDispatches, kColumns, 0, [&](const RowScan& row) {
-      const Place place = PlaceOf(row, 0);
+      const Place place = PlaceOf(row, kColumns["pid"]);
       Streams& streams = streams_[place.process];
-      const std::uint64_t stream = row.IsNull(3) ? place.track.stream : NumberAt(row, 3);
-      const std::uint64_t queue = row.IsNull(4) ? place.track.queue : NumberAt(row, 4);
+      const std::uint64_t stream = NumberOr(row, kColumns["stream_id"], place.track.stream);
+      const std::uint64_t queue = NumberOr(row, kColumns["queue_id"], place.track.queue);
       streams.any |= stream != kAbsent && stream != 0;
       streams.several_queues |= streams.queue.value_or(queue) != queue;
       streams.queue = queue;
@@ -475,23 +487,26 @@ class RecordingReading {
   std::uint64_t StreamAt(const RowScan& row, int column, const Place& place) {
     const Streams& streams = streams_[place.process];
     if (!streams.any && streams.several_queues) return kAbsent;
-    return row.IsNull(column) ? place.track.stream : NumberAt(row, column);
+    return NumberOr(row, column, place.track.stream);
   }
 
   /// Collects the counters by event. Those that no dispatch takes count as unread.
   void ReadCounters() {
-    static constexpr std::string_view kOfNames[] = {"id", "pid", "symbol", "name"};
+    static constexpr NamedColumns kOfNames{"id", "pid", "symbol", "name"};
     ForEach(Table::kCounterNames, kOfNames, 1, [&](const RowScan& row) {
-      rows_.GoOnWith(ProcessOf(row.Integer(1, kUnknown)));
-      const std::string_view name = row.Text(2).empty() ? row.Text(3) : row.Text(2);
-      rows_.Add(CounterName{NumberAt(row, 0), std::string(name)});
+      rows_.GoOnWith(ProcessOf(row.Integer(kOfNames["pid"], kUnknown)));
+      const std::string_view name = row.Text(kOfNames["symbol"]).empty()
+                                        ? row.Text(kOfNames["name"])
+                                        : row.Text(kOfNames["symbol"]);
+      rows_.Add(CounterName{NumberAt(row, kOfNames["id"]), std::string(name)});
     });
-    static constexpr std::string_view kColumns[] = {"event_id", "pmc_id", "value"};
+    static constexpr NamedColumns kColumns{"event_id", "pmc_id", "value"};
     ForEach(Table::kCounters, kColumns, 3, [&](const RowScan& row) {
       ++unread_counters_;
       constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-      if (!row.IsNull(0))
-        counted_[row.Integer(0, kUnknown)].emplace_back(NumberAt(row, 1), row.Number(2, kNone));
+      if (!row.IsNull(kColumns["event_id"]))
+        counted_[row.Integer(kColumns["event_id"], kUnknown)].emplace_back(
+            NumberAt(row, kColumns["pmc_id"]), row.Number(kColumns["value"], kNone));
     });
   }
 
@@ -503,71 +518,73 @@ class RecordingReading {
   }
 
   void ReadDispatches() {
-    static constexpr std::string_view kColumns[] = {"start",
-                                                    "end",
-                                                    "kernel_id",
-                                                    "pid",
-                                                    "tid",
-                                                    "track_id",
-                                                    "event_id",
-                                                    "agent_id",
-                                                    "queue_id",
-                                                    "stream_id",
-                                                    "private_segment_size",
-                                                    "group_segment_size",
-                                                    "workgroup_size_x",
-                                                    "workgroup_size_y",
-                                                    "workgroup_size_z",
-                                                    "grid_size_x",
-                                                    "grid_size_y",
-                                                    "grid_size_z"};
+    static constexpr NamedColumns kColumns{"start",
+                                           "end",
+                                           "kernel_id",
+                                           "pid",
+                                           "tid",
+                                           "track_id",
+                                           "event_id",
+                                           "agent_id",
+                                           "queue_id",
+                                           "stream_id",
+                                           "private_segment_size",
+                                           "group_segment_size",
+                                           "workgroup_size_x",
+                                           "workgroup_size_y",
+                                           "workgroup_size_z",
+                                           "grid_size_x",
+                                           "grid_size_y",
+                                           "grid_size_z"};
     ForEach(Table::kDispatches, kColumns, 3, [&](const RowScan& row) {
-      const Place place = PlaceOf(row, 3);
-      Record record = Begin(row, place, 6);
-      record.kernel = NumberAt(row, 2);
-      record.agent = row.IsNull(7) ? place.track.agent : NumberAt(row, 7);
-      record.queue = row.IsNull(8) ? place.track.queue : NumberAt(row, 8);
-      record.stream = StreamAt(row, 9, place);
-      record.private_bytes = NumberAt(row, 10);
-      record.group_bytes = NumberAt(row, 11);
+      const Place place = PlaceOf(row, kColumns["pid"]);
+      Record record = Begin(row, place, kColumns["event_id"]);
+      record.kernel = NumberAt(row, kColumns["kernel_id"]);
+      record.agent = NumberOr(row, kColumns["agent_id"], place.track.agent);
+      record.queue = NumberOr(row, kColumns["queue_id"], place.track.queue);
+      record.stream = StreamAt(row, kColumns["stream_id"], place);
+      record.private_bytes = NumberAt(row, kColumns["private_segment_size"]);
+      record.group_bytes = NumberAt(row, kColumns["group_segment_size"]);
       for (int axis = 0; axis < 3; ++axis) {
-        record.workgroup[static_cast<std::size_t>(axis)] = NumberAt(row, 12 + axis);
-        record.grid[static_cast<std::size_t>(axis)] = NumberAt(row, 15 + axis);
+        record.workgroup[static_cast<std::size_t>(axis)] =
+            NumberAt(row, kColumns["workgroup_size_x"] + axis);
+        record.grid[static_cast<std::size_t>(axis)] = NumberAt(row, kColumns["grid_size_x"] + axis);
       }
       rows_.Add(record, Section::kKernels, "kernel_dispatch", -1);
-      AddCounters(record, row.Integer(6, kUnknown));
+      AddCounters(record, row.Integer(kColumns["event_id"], kUnknown));
     });
   }
 
   void ReadCopies() {
-    static constexpr std::string_view kColumns[] = {
-        "start",    "end",  "name_id",      "pid",          "tid",      "track_id",
-        "event_id", "size", "dst_agent_id", "src_agent_id", "stream_id"};
+    static constexpr NamedColumns kColumns{"start",        "end",          "name_id",  "pid",
+                                           "tid",          "track_id",     "event_id", "size",
+                                           "dst_agent_id", "src_agent_id", "stream_id"};
     ForEach(Table::kCopies, kColumns, 3, [&](const RowScan& row) {
-      const Place place = PlaceOf(row, 3);
-      Record record = Begin(row, place, 6);
-      record.name = strings_.Of(row.Integer(2, kUnknown));
-      record.bytes = NumberAt(row, 7);
-      record.destination = row.IsNull(8) ? place.track.agent : NumberAt(row, 8);
-      record.source = NumberAt(row, 9);
-      record.stream = StreamAt(row, 10, place);
+      const Place place = PlaceOf(row, kColumns["pid"]);
+      Record record = Begin(row, place, kColumns["event_id"]);
+      record.name = strings_.Of(row.Integer(kColumns["name_id"], kUnknown));
+      record.bytes = NumberAt(row, kColumns["size"]);
+      record.destination = NumberOr(row, kColumns["dst_agent_id"], place.track.agent);
+      record.source = NumberAt(row, kColumns["src_agent_id"]);
+      record.stream = StreamAt(row, kColumns["stream_id"], place);
       rows_.Add(record, Section::kCopies, "memory_copy", -1);
     });
   }
 
   void ReadAllocations() {
-    static constexpr std::string_view kColumns[] = {"start",    "end",     "type",     "level",
-                                                    "pid",      "tid",     "track_id", "event_id",
-                                                    "agent_id", "address", "size"};
+    static constexpr NamedColumns kColumns{"start",    "end",     "type",     "level",
+                                           "pid",      "tid",     "track_id", "event_id",
+                                           "agent_id", "address", "size"};
     ForEach(Table::kAllocations, kColumns, 3, [&](const RowScan& row) {
-      const Place place = PlaceOf(row, 4);
-      Record record = Begin(row, place, 7);
-      const bool is_scratch = row.Text(3) == "SCRATCH";
+      const Place place = PlaceOf(row, kColumns["pid"]);
+      Record record = Begin(row, place, kColumns["event_id"]);
+      const bool is_scratch = row.Text(kColumns["level"]) == "SCRATCH";
       record.name = store_.strings.Intern(
-          fmt::format("{}_{}", is_scratch ? "SCRATCH_MEMORY" : "MEMORY_ALLOCATION", row.Text(2)));
-      record.agent = row.IsNull(8) ? place.track.agent : NumberAt(row, 8);
-      record.address = NumberAt(row, 9);
-      record.bytes = NumberAt(row, 10);
+          fmt::format("{}_{}", is_scratch ? "SCRATCH_MEMORY" : "MEMORY_ALLOCATION",
+                      row.Text(kColumns["type"])));
+      record.agent = NumberOr(row, kColumns["agent_id"], place.track.agent);
+      record.address = NumberAt(row, kColumns["address"]);
+      record.bytes = NumberAt(row, kColumns["size"]);
       rows_.Add(record, is_scratch ? Section::kScratch : Section::kAllocations,
                 is_scratch ? "scratch_memory" : "memory_allocation", -1);
     });

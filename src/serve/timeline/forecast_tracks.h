@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "serve/timeline/track_set.h"
-#include "store/trace_store.h"
 #include "whatif/timeline.h"
 
 namespace headroom {

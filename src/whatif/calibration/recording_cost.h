@@ -2,7 +2,7 @@
 #pragma once
 
 #include "graph/graph.h"
-#include "sim/schedule.h"
+#include "sim/plan.h"
 
 namespace headroom {
 

@@ -7,7 +7,7 @@
 
 #include "cost/dtype.h"
 #include "kernels/attention_time.h"
-#include "whatif/job/operators.h"
+#include "whatif/job/job.h"
 
 namespace headroom {
 

@@ -8,7 +8,6 @@
 #include "analysis/names/name_facts.h"
 #include "base/ids.h"
 #include "graph/graph.h"
-#include "sim/schedule.h"
 #include "store/trace_store.h"
 #include "whatif/calibration/calibration.h"
 

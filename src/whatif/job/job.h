@@ -21,7 +21,6 @@
 #include "sim/step_scale.h"
 #include "store/trace_store.h"
 #include "whatif/calibration/calibration.h"
-#include "whatif/job/host_speed.h"
 
 namespace headroom {
 

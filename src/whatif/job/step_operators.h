@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/status.h"
 #include "cost/operator_call.h"
 #include "whatif/job/job.h"
 

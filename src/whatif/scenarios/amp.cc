@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/names/operator_costs.h"
 #include "whatif/job/autocast.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/job/optimizer_steps.h"

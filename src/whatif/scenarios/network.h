@@ -9,7 +9,6 @@
 #include "network/gradient_exchange.h"
 #include "network/topology.h"
 #include "sim/edit.h"
-#include "whatif/job/gradients.h"
 #include "whatif/scenarios/scenario.h"
 
 namespace headroom {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "analysis/names/operator_costs.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/selection.h"
 #include "whatif/scenarios/tensor_cores.h"

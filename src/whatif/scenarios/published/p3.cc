@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "whatif/job/gradients.h"
 #include "whatif/job/optimizer_steps.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/scenarios/network.h"

@@ -1,4 +1,4 @@
-#include "ranks/stragglers.h"
+#include "scale/expected_maximum.h"
 
 #include <cmath>
 #include <numbers>

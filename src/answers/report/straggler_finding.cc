@@ -1,10 +1,11 @@
-#include "ranks/straggler_finding.h"
+#include "answers/report/straggler_finding.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
+#include "answers/report/ranks_phrases.h"
 #include "render/number_format.h"
 
 namespace headroom {
@@ -29,17 +30,6 @@ std::string ActionFor(LateCause cause) {
          "rank's file by itself.";
 }
 
-std::string NamesOf(const JobRanks& job) {
-  const std::vector<std::size_t>& late = job.waits.stragglers;
-  std::string names = late.size() == 1 ? "Rank " : "Ranks ";
-  constexpr std::size_t kMaxShown = 4;
-  for (std::size_t i = 0; i < std::min(kMaxShown, late.size()); ++i)
-    names += fmt::format("{}{}", i == 0 ? "" : ", ", job.ranks[late[i]].rank.value_or(0));
-  if (late.size() > kMaxShown) names += fmt::format(" and {} more", late.size() - kMaxShown);
-  if (!job.waits.straggler_host.empty()) names += " on " + job.waits.straggler_host;
-  return names;
-}
-
 }  // namespace
 
 std::optional<RankFinding> FindStraggler(const JobRanks& job) {
@@ -53,8 +43,9 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
   finding.id = "straggler";
   if (recurrent) {
     found.rank = waits.stragglers.front();
+    const std::string host = waits.straggler_host.empty() ? "" : " on " + waits.straggler_host;
     finding.title =
-        fmt::format("{} hold{} the others up: {} of {}", NamesOf(job),
+        fmt::format("{}{} hold{} the others up: {} of {}", LateRanks(job), host,
                     waits.stragglers.size() == 1 ? "s" : "", lost, Plural(waits.steps, "step"));
   } else {
     const auto latest = std::max_element(
@@ -79,6 +70,20 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
   finding.saves_note = "at most: were the late as early as a usual rank; as recorded, not replayed";
   finding.of_set = true;
   return found;
+}
+
+void AddStraggler(const JobRanks& job, std::vector<TraceReport>& files) {
+  std::optional<RankFinding> straggler = FindStraggler(job);
+  if (!straggler) return;
+  for (TraceReport& file : files) {
+    if (file.input.rank != job.ranks[straggler->rank].rank) continue;
+    const auto less =
+        std::find_if(file.findings.begin(), file.findings.end(), [&](const Finding& other) {
+          return !other.saves_ms || other.saves_ms->mid < straggler->finding.saves_ms->mid;
+        });
+    file.findings.insert(less, std::move(straggler->finding));
+    break;
+  }
 }
 
 }  // namespace headroom

@@ -1,11 +1,10 @@
-// What `headroom report` says of several ranks on one clock.
+// Names and sentences of the report about several ranks on one clock.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "ranks/job_ranks.h"
-#include "render/json_writer.h"
 
 namespace headroom {
 
@@ -24,13 +23,13 @@ const GroupAxis* FindAxis(const JobRanks& job, std::string_view group);
 /// "data", or "data?" where that is inferred; empty: not told.
 std::string AxisOf(const JobRanks& job, std::string_view group);
 
+/// Returns who is late: "Rank 3", "Ranks 3, 5", "Ranks 0, 1, 2, 3 and 12 more".
+std::string LateRanks(const JobRanks& job);
+
 /// How even the stages are, and what waiting for each other takes; a sentence or two.
 std::string PipelineVerdict(const Pipeline& pipeline);
 
 /// Who holds the others up, what the job loses by it, and why; a few sentences.
 std::string RanksVerdict(const JobRanks& job);
-
-/// The key `job_ranks`; null without `ranks`.
-void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-#include "cli/inputs/ranks.h"
+#include "cli/inputs/rank_of_file.h"
 
 #include <fmt/format.h>
 

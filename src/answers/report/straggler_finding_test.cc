@@ -1,4 +1,4 @@
-#include "ranks/straggler_finding.h"
+#include "answers/report/straggler_finding.h"
 
 #include <gtest/gtest.h>
 

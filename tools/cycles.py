@@ -1,10 +1,10 @@
-"""Finds circles in a graph, for the scripts in this folder."""
+"""Finds cycles in a graph, for the scripts in this folder."""
 
 from typing import Iterable, List, Mapping, Optional, Set
 
 
-def first_circle(arrows: Mapping[str, Iterable[str]]) -> Optional[List[str]]:
-    """Returns the first circle of {node: what it points to}, as a list that ends where it begins. None: no circle."""
+def first_cycle(arrows: Mapping[str, Iterable[str]]) -> Optional[List[str]]:
+    """Returns the first cycle of {node: what it points to}, as a list that ends where it begins. None: no cycle."""
     done: Set[str] = set()
 
     def visit(node: str, path: List[str]) -> Optional[List[str]]:

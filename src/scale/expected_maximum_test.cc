@@ -1,4 +1,4 @@
-#include "ranks/stragglers.h"
+#include "scale/expected_maximum.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <numbers>
 
 namespace headroom {
-namespace stragglers_test {
+namespace expected_maximum_test {
 
-TEST(StragglersTest, KnownMaxima) {
+TEST(ExpectedMaximum, KnownMaxima) {
   EXPECT_EQ(ExpectedMaximumOfNormals(1), 0);
   EXPECT_NEAR(ExpectedMaximumOfNormals(2), 1 / std::sqrt(std::numbers::pi), 1e-6);
   EXPECT_NEAR(ExpectedMaximumOfNormals(3), 1.5 / std::sqrt(std::numbers::pi), 1e-6);
@@ -17,10 +17,10 @@ TEST(StragglersTest, KnownMaxima) {
   EXPECT_NEAR(ExpectedMaximumOfNormals(100), 2.50759, 1e-4);
 }
 
-TEST(StragglersTest, GrowsSlowly) {
+TEST(ExpectedMaximum, GrowsSlowly) {
   EXPECT_GT(ExpectedMaximumOfNormals(1e5), ExpectedMaximumOfNormals(1e4));
   EXPECT_LT(ExpectedMaximumOfNormals(1e5), 4.5);
 }
 
-}  // namespace stragglers_test
+}  // namespace expected_maximum_test
 }  // namespace headroom
