@@ -69,12 +69,16 @@ bool RowScan::Next() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
+  sqlite3* const connection = sqlite3_db_handle(statement_.get());
   if (code == SQLITE_INTERRUPT) {
     damage_ = "its pages refer to each other in circles";
   } else if (code != SQLITE_DONE) {
-    damage_ = sqlite3_errmsg(sqlite3_db_handle(statement_.get()));
+    damage_ = sqlite3_errmsg(connection);
   }
   statement_.reset();
+  // SQLite checks a page when it comes into the cache, and keeps one that fails as if it had
+  // passed.
+  if (!damage_.empty()) sqlite3_db_release_memory(connection);
   return false;
 }
 
