@@ -8,6 +8,7 @@
 
 #include "analysis/verdict/remedies.h"
 #include "network/collectives.h"
+#include "scale/stage_partition.h"
 #include "whatif/job/gradients.h"
 #include "whatif/job/inserted_kernels.h"
 #include "whatif/scenarios/batch_size.h"

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "sim/schedule.h"
+
 namespace headroom {
 namespace {
 

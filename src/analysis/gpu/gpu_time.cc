@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/names/attribution.h"
 #include "base/statistics.h"
 
 namespace headroom {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analysis/names/name_facts.h"
 #include "analysis/values/report.h"
 #include "base/interval_set.h"
 #include "store/trace_store.h"

@@ -20,6 +20,7 @@
 #include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/rank_of_file.h"
 #include "cli/inputs/step_range.h"
+#include "cli/terminal/output.h"
 #include "embedded/page_files.h"
 #include "serve/page_answers.h"
 #include "serve/trace_session.h"

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/names/operator_costs.h"
+#include "whatif/job/operators.h"
 
 namespace headroom {
 namespace {

@@ -7,6 +7,7 @@
 #include "analysis/gpu/gpu_model.h"
 #include "analysis/steps/step_time.h"
 #include "graph/build_graph.h"
+#include "whatif/job/host_speed.h"
 #include "whatif/job/measured_step.h"
 
 namespace headroom {
