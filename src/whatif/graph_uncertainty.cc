@@ -35,7 +35,7 @@ Plan WithLateStarts(const Graph& graph, const EditedPlan& edited, double factor)
   Plan out = edited.plan;
   ForEachGpuEdge(graph, edited, [&](std::uint32_t edge, const Edge& recorded) {
     if (recorded.kind == EdgeKind::kLaunch || recorded.lag <= kLateStart) return;
-    if (out.lag[edge] <= 0 || out.lag[edge] == kNoEdge) return;
+    if (out.lag[edge] <= 0) return;  // Also kNoEdge, which is negative.
     out.lag[edge] = std::llround(static_cast<double>(out.lag[edge]) * factor);
   });
   return out;
