@@ -4,13 +4,12 @@
 #include <map>
 #include <thread>
 
-#include "analysis/analyze.h"
+#include "answers/report/answer.h"
 #include "answers/report/json.h"
 #include "answers/whatif/answer.h"
 #include "answers/whatif/render.h"
 #include "errors.h"
 #include "ingest/open_trace.h"
-#include "whatif/finding_forecasts.h"
 #include "whatif/forecast_record.h"
 
 namespace headroom::python {
@@ -45,14 +44,11 @@ QueryTables& Trace::tables() const {
 }
 
 std::string Trace::ReportJson(const JobOptions& options) const {
-  TraceReport report =
-      ValueOrThrow(Analyze(*store_, *reference_, AnalysisOf(*this, options.steps)));
-  ChosenCalibration chosen = ValueOrThrow(ChooseCalibration(options.calibration, *store_));
-  const HostTruth truth = {.calibration = std::move(chosen.calibration),
-                           .from = std::move(chosen.from),
-                           .measured_step_ms = options.measured_step_ms};
-  if (const Status status = ForecastFindings(*store_, *reference_, truth, report); !status.ok())
-    throw StatusError(status);
+  const TraceReport report =
+      ValueOrThrow(AnswerReport(*store_, *reference_,
+                                {.analysis = AnalysisOf(*this, options.steps),
+                                 .calibration = options.calibration,
+                                 .measured_step_ms = options.measured_step_ms}));
   return RenderJson({&report, 1}, {});
 }
 
@@ -93,7 +89,10 @@ std::string Recording::WhatifJson(const std::vector<std::string>& scenarios) con
   if (!forecaster_) forecaster_.emplace(job());
   const ForecastSource source = {
       .path = trace_->path(), .calibration = calibration(), .note = job_.note};
-  return RenderForecastJson(AnswerForecasts(job(), source, scenarios, calls, record, *forecaster_));
+  ForecastReport report = ValueOrThrow(
+      AnswerForecasts(job(), source, {.scenarios = scenarios, .calls = calls}, *forecaster_));
+  AdjustIntervals(job(), record, report);
+  return RenderForecastJson(report);
 }
 
 }  // namespace headroom::python

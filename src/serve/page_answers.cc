@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "answers/report/base64.h"
+#include "render/base64.h"
 #include "base/ascii.h"
 #include "serve/questions.h"
 #include "serve/replies.h"

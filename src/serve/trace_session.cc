@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/analyzed_trace.h"
 #include "answers/data/render.h"
 #include "answers/predict/answer.h"
+#include "answers/report/answer.h"
 #include "answers/report/json.h"
 #include "answers/whatif/answer.h"
 #include "answers/whatif/render.h"
@@ -17,7 +17,6 @@
 #include "render/json_writer.h"
 #include "serve/join_capture_files.h"
 #include "serve/metrics_json.h"
-#include "whatif/finding_forecasts.h"
 
 namespace headroom {
 namespace {
@@ -58,18 +57,12 @@ Status TraceSession::Read() {
 }
 
 Status TraceSession::Analyze() {
-  NameFacts names(*store_, *reference_);
-  Result<AnalyzedTrace> trace = AnalyzeTrace(*store_, *reference_, names, options_.analysis);
-  if (!trace.ok()) return trace.status();
-  TraceReport report = std::move(trace.value().report);
-  trace.value().attribution.reset();  // The forecasts need memory of their own.
-  Result<ChosenCalibration> chosen = ChooseCalibration(options_.calibration, *store_);
-  if (!chosen.ok()) return chosen.status();
-  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
-                           .from = std::move(chosen.value().from),
-                           .measured_step_ms = options_.measured_step_ms};
-  if (Status status = ForecastFindings(*store_, *reference_, truth, report); !status.ok())
-    return status;
+  Result<TraceReport> answer = AnswerReport(*store_, *reference_,
+                                            {.analysis = options_.analysis,
+                                             .calibration = options_.calibration,
+                                             .measured_step_ms = options_.measured_step_ms});
+  if (!answer.ok()) return answer.status();
+  TraceReport& report = answer.value();
   data_.emplace(*store_, path(), LoopViewOf(report, *store_));
   trace_start_ = report.trace_start;
   report_json_ = RenderJson(std::span(&report, 1), options_.report);
@@ -142,10 +135,13 @@ Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& sce
   const std::lock_guard<std::mutex> lock(mutex_);
   const ForecastSource source = {
       .path = path(), .calibration = job_.calibration, .note = job_.note};
-  const ForecastReport report = AnswerForecasts(*job_.job, source, scenarios, calls.value(),
-                                                record.value(), *forecaster_, is_wanted);
+  Result<ForecastReport> report = AnswerForecasts(
+      *job_.job, source, {.scenarios = scenarios, .calls = calls.value(), .is_wanted = is_wanted},
+      *forecaster_);
+  if (!report.ok()) return report.status();
   if (!is_wanted()) return Unwanted();
-  return RenderForecastJson(report);
+  AdjustIntervals(*job_.job, record.value(), report.value());
+  return RenderForecastJson(report.value());
 }
 
 Result<const GpuModels*> TraceSession::Models() {

@@ -430,4 +430,15 @@ Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
   return Status::Ok();
 }
 
+Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
+                        const CalibrationFlags& calibration, std::optional<double> measured_step_ms,
+                        TraceReport& report) {
+  Result<ChosenCalibration> chosen = ChooseCalibration(calibration, store);
+  if (!chosen.ok()) return chosen.status();
+  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
+                           .from = std::move(chosen.value().from),
+                           .measured_step_ms = measured_step_ms};
+  return ForecastFindings(store, reference, truth, report);
+}
+
 }  // namespace headroom

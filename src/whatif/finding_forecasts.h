@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "store/trace_store.h"
 #include "whatif/calibration/calibration.h"
+#include "whatif/calibration/calibration_choice.h"
 
 namespace headroom {
 
@@ -28,5 +29,12 @@ struct HostTruth {
 /// @param report  of `store`
 Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
                         const HostTruth& truth, TraceReport& report);
+
+/// The same with the calibration that the flags choose. Fails as ChooseCalibration() does.
+///
+/// @param measured_step_ms  HostTruth::measured_step_ms
+Status ForecastFindings(const TraceStore& store, const ReferenceData& reference,
+                        const CalibrationFlags& calibration, std::optional<double> measured_step_ms,
+                        TraceReport& report);
 
 }  // namespace headroom

@@ -1,5 +1,4 @@
-// What is asked about the input pipeline of a recorded run, answered as `headroom data` does,
-// whoever asks.
+// Answers `headroom data`, for the command line and the page.
 #pragma once
 
 #include <cstdint>

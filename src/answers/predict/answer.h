@@ -1,5 +1,4 @@
-// What is asked about a recorded job on other GPUs, answered as `headroom predict` does, whoever
-// asks.
+// Answers `headroom predict` for a recorded job, for the command line and the page.
 #pragma once
 
 #include <optional>

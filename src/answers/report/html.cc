@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "answers/report/base64.h"
+#include "render/base64.h"
 #include "render/json_writer.h"
 
 namespace headroom {

@@ -1,5 +1,4 @@
-// What is asked about a job on other numbers of GPUs, answered as `headroom scale` does, whoever
-// asks.
+// Answers `headroom scale`, for the command line and the page.
 #pragma once
 
 #include <cstdint>

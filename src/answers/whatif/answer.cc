@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "whatif/explanation.h"
+#include "whatif/self_check.h"
+
 namespace headroom {
 
 Result<std::vector<std::vector<ScenarioCall>>> ParseScenarios(
@@ -16,26 +19,35 @@ Result<std::vector<std::vector<ScenarioCall>>> ParseScenarios(
   return calls;
 }
 
-ForecastReport AnswerForecasts(const Job& job, const ForecastSource& source,
-                               std::span<const std::string> scenarios,
-                               std::span<const std::vector<ScenarioCall>> calls,
-                               const ForecastRecord& record, Forecaster& forecaster,
-                               const IsWanted& is_wanted) {
+Result<ForecastReport> AnswerForecasts(const Job& job, const ForecastSource& source,
+                                       const ForecastQuestion& question, Forecaster& forecaster) {
   ForecastReport report;
   report.path = source.path;
   report.calibration = source.calibration;
   report.baseline = forecaster.baseline();
   report.baseline.AlsoNote(source.note);
-  report.ranked = scenarios.empty();
-  for (std::size_t i = 0; i < calls.size() && is_wanted(); ++i)
-    report.forecasts.push_back(forecaster.Run(scenarios[i], calls[i]));
+  report.ranked = question.scenarios.empty();
+  if (question.explain) report.explanation = ExplainJob(job);
+  if (question.self_check) report.self_check = CheckSelf(job, report.baseline.replay_error_pct);
+  for (std::size_t i = 0; i < question.calls.size() && question.is_wanted(); ++i) {
+    const Forecast& forecast =
+        report.forecasts.emplace_back(forecaster.Run(question.scenarios[i], question.calls[i]));
+    const EditedPlan& plan = forecaster.last_plan();
+    if (question.explain && forecast.applies)
+      report.explanation->plans.push_back(ExplainPlan(job, forecast.name, plan));
+    if (!question.after_each) continue;
+    if (Status status = question.after_each(forecast, plan); !status.ok()) return status;
+  }
   if (report.ranked) {
-    Ranking ranking = forecaster.Rank(is_wanted);
+    Ranking ranking = forecaster.Rank(question.is_wanted);
     report.forecasts = std::move(ranking.applying);
     report.abstaining = std::move(ranking.abstaining);
   }
-  for (Forecast& forecast : report.forecasts) record.Adjust(MachineOf(job.store()), forecast);
   return report;
+}
+
+void AdjustIntervals(const Job& job, const ForecastRecord& record, ForecastReport& report) {
+  for (Forecast& forecast : report.forecasts) record.Adjust(MachineOf(job.store()), forecast);
 }
 
 ForecastReport AnswerWithout(const std::string& path, const Status& why,

@@ -1,6 +1,7 @@
-// What is asked about one job's changes, answered as `headroom whatif` does, whoever asks.
+// Answers `headroom whatif`, for the command line, the page and Python.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,16 +26,22 @@ struct ForecastSource {
   std::string note;         ///< CalibratedJob::note.
 };
 
-/// One row a scenario, in this order; without any, the ranking of all that apply. Intervals are
-/// those that this machine's scores make of them.
-///
-/// @param calls      of the scenarios (ParseScenarios())
-/// @param is_wanted  once it says no, the answer is void
-ForecastReport AnswerForecasts(const Job& job, const ForecastSource& source,
-                               std::span<const std::string> scenarios,
-                               std::span<const std::vector<ScenarioCall>> calls,
-                               const ForecastRecord& record, Forecaster& forecaster,
-                               const IsWanted& is_wanted = AlwaysWanted);
+struct ForecastQuestion {
+  std::span<const std::string> scenarios = {};            ///< None: the ranking of all that apply.
+  std::span<const std::vector<ScenarioCall>> calls = {};  ///< ParseScenarios() of them.
+  bool explain = false;
+  bool self_check = false;
+  /// Called after each scenario, with its plan where it applies. A failure ends the answer.
+  std::function<Status(const Forecast&, const EditedPlan&)> after_each = {};
+  IsWanted is_wanted = AlwaysWanted;  ///< Once it says no, the answer is void.
+};
+
+/// Returns a row for each scenario, in this order. Fails only as `after_each` does.
+Result<ForecastReport> AnswerForecasts(const Job& job, const ForecastSource& source,
+                                       const ForecastQuestion& question, Forecaster& forecaster);
+
+/// Sets the intervals by the scores of this machine.
+void AdjustIntervals(const Job& job, const ForecastRecord& record, ForecastReport& report);
 
 /// Where nothing can be replayed: each scenario abstains for this reason, or, where none is named,
 /// all of the catalogue do.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "whatif/explanation.h"
 #include "whatif/scenarios/catalogue.h"
 #include "whatif/test_job.h"
 
@@ -11,7 +12,6 @@ namespace whatif_answer_test {
 class WhatifAnswer : public testing::Test {
  protected:
   void SetUp() override {
-    record_.emplace(ForecastRecord::Open(/*no_local_state=*/true).value());
     for (int step = 0; step < 4; ++step) {
       builder_.Step();
       for (int i = 0; i < 3; ++i)
@@ -24,13 +24,19 @@ class WhatifAnswer : public testing::Test {
     Forecaster forecaster(job);
     const auto calls = ParseScenarios(scenarios);
     EXPECT_TRUE(calls.ok()) << calls.status().message();
-    return AnswerForecasts(job, {.path = "a.json", .calibration = "None.", .note = "Of step 2."},
-                           scenarios, calls.value(), *record_, forecaster,
-                           wanted ? wanted : AlwaysWanted);
+    Result<ForecastReport> report =
+        AnswerForecasts(job, {.path = "a.json", .calibration = "None.", .note = "Of step 2."},
+                        {.scenarios = scenarios,
+                         .calls = calls.value(),
+                         .explain = true,
+                         .self_check = true,
+                         .is_wanted = wanted ? wanted : AlwaysWanted},
+                        forecaster);
+    EXPECT_TRUE(report.ok());
+    return std::move(report).value();
   }
 
   JobBuilder builder_;
-  std::optional<ForecastRecord> record_;
 };
 
 TEST(ParseScenarios, OneListOfCallsAText) {
@@ -54,6 +60,8 @@ TEST_F(WhatifAnswer, AnswersInTheOrderAskedFor) {
   EXPECT_EQ(report.forecasts[1].name, "host-speed:factor=2");
   // 3 kernels of 200 us a step, and the host is done long before: half of the GPU's time is saved.
   EXPECT_NEAR(report.forecasts[0].saves_ms, 0.3, 0.03);
+  EXPECT_EQ(report.explanation->plans.size(), 2u + ExplainJob(builder_.Build()).plans.size());
+  EXPECT_FALSE(report.self_check.empty());
 }
 
 TEST_F(WhatifAnswer, NothingAskedForIsTheRanking) {

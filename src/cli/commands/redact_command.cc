@@ -18,9 +18,9 @@
 #include <system_error>
 #include <utility>
 
-#include "analysis/analyzed_trace.h"
 #include "analysis/names/host_rules.h"
 #include "analysis/names/reference_data.h"
+#include "answers/report/answer.h"
 #include "answers/report/json.h"
 #include "base/atomic_file.h"
 #include "base/private_file.h"
@@ -40,8 +40,6 @@
 #include "redact/same_report.h"
 #include "render/json_writer.h"
 #include "render/number_format.h"
-#include "whatif/calibration/calibration_choice.h"
-#include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {
 namespace {
@@ -86,19 +84,10 @@ bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b)
 
 /// With its forecasts, by the shipped calibration: that of this machine is for its own traces.
 Result<nlohmann::json> ReportOf(const TraceStore& store, const ReferenceData& reference) {
-  NameFacts names(store, reference);
-  Result<AnalyzedTrace> trace = AnalyzeTrace(store, reference, names, {});
-  if (!trace.ok()) return trace.status();
-  trace.value().attribution.reset();  // The forecasts need memory of their own.
-  Result<ChosenCalibration> chosen = ChooseCalibration({.path = {}, .no_local_state = true}, store);
-  if (!chosen.ok()) return chosen.status();
-  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
-                           .from = std::move(chosen.value().from),
-                           .measured_step_ms = std::nullopt};
-  TraceReport& report = trace.value().report;
-  if (Status status = ForecastFindings(store, reference, truth, report); !status.ok())
-    return status;
-  return nlohmann::json::parse(RenderJson(std::span(&report, 1), {}));
+  const Result<TraceReport> report =
+      AnswerReport(store, reference, {.calibration = {.path = {}, .no_local_state = true}});
+  if (!report.ok()) return report.status();
+  return nlohmann::json::parse(RenderJson(std::span(&report.value(), 1), {}));
 }
 
 /// Of a name that Headroom's recorders or PyTorch's profiler wrote, what the analyses read: the

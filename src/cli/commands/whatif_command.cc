@@ -123,29 +123,28 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   const Job& job = *opened.value().job;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
   if (!record.ok()) return record.status();
-  ForecastReport report;
-  report.calibration = opened.value().calibration;
+  if (Status status = views_.WriteJob(job, trace_, scenarios_); !status.ok()) return status;
+  std::optional<Sweep> sweep;
+  if (views_.sweeps()) sweep = sharing.Lead(job);
   Forecaster forecaster(job);
-  report.path = trace_;
-  report.baseline = forecaster.baseline();
-  report.baseline.AlsoNote(opened.value().note);
-  report.ranked = scenarios_.empty();
-  if (Status status = views_.Begin(job, sharing, report); !status.ok()) return status;
-  for (std::size_t i = 0; i < calls.value().size(); ++i) {
-    report.forecasts.push_back(forecaster.Run(scenarios_[i], calls.value()[i]));
-    if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
-      return status;
-  }
-  if (report.ranked) {
-    Ranking ranking = forecaster.Rank();
-    report.forecasts = std::move(ranking.applying);
-    report.abstaining = std::move(ranking.abstaining);
-  }
+  Result<ForecastReport> answer = AnswerForecasts(
+      job, {.path = trace_, .calibration = opened.value().calibration, .note = opened.value().note},
+      {.scenarios = scenarios_,
+       .calls = calls.value(),
+       .explain = views_.explains(),
+       .self_check = views_.checks(),
+       .after_each =
+           [&](const Forecast& forecast, const EditedPlan& plan) {
+             return views_.WriteScenario(job, forecast, plan);
+           }},
+      forecaster);
+  if (!answer.ok()) return answer.status();
+  ForecastReport& report = answer.value();
+  report.sweep = std::move(sweep);
   if (save_) {
     if (Status status = Save(job, report, record.value()); !status.ok()) return status;
   }
-  for (Forecast& forecast : report.forecasts)
-    record.value().Adjust(MachineOf(job.store()), forecast);
+  AdjustIntervals(job, record.value(), report);
   if (Status status = WriteResult(
           json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset),
           output_path_);

@@ -58,24 +58,19 @@ Status WhatifViews::Check(const std::vector<std::string>& inputs,
   return Status::Ok();
 }
 
-Status WhatifViews::Begin(const Job& job, SweepSharing& sharing, ForecastReport& report) const {
-  if (explain_) report.explanation = ExplainJob(job);
-  if (self_check_) report.self_check = CheckSelf(job, report.baseline.replay_error_pct);
-  if (sweep_) report.sweep = sharing.Lead(job);
+Status WhatifViews::WriteJob(const Job& job, const std::string& trace,
+                             const std::vector<std::string>& scenarios) const {
   if (!graph_path_.empty()) {
-    if (Status status = WriteResult(RenderGraph(job, report.path), graph_path_); !status.ok())
+    if (Status status = WriteResult(RenderGraph(job, trace), graph_path_); !status.ok())
       return status;
   }
-  if (!timeline_path_.empty() && report.ranked)
+  if (!timeline_path_.empty() && scenarios.empty())
     return WriteTimeline(job, Edit(job.graph(), job.corrected()).Finish(), "");
   return Status::Ok();
 }
 
-Status WhatifViews::AddScenario(const Job& job, const EditedPlan& plan,
-                                ForecastReport& report) const {
-  const Forecast& forecast = report.forecasts.back();
-  if (explain_ && forecast.applies)
-    report.explanation->plans.push_back(ExplainPlan(job, forecast.name, plan));
+Status WhatifViews::WriteScenario(const Job& job, const Forecast& forecast,
+                                  const EditedPlan& plan) const {
   if (timeline_path_.empty()) return Status::Ok();
   if (!forecast.applies) {
     return Status::Usage("--write-trace: there is no forecast of " + forecast.name + ": " +

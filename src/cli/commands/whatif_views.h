@@ -17,17 +17,22 @@ class WhatifViews {
   void AddFlags(Command command);
   /// Whether a file or a gate was asked for, which an abstention is no answer to.
   bool Asked() const { return self_check_ || !graph_path_.empty() || !timeline_path_.empty(); }
+  bool explains() const { return explain_; }
   bool sweeps() const { return sweep_; }
+  bool checks() const { return self_check_; }
   /// Of a trace without a graph: names the flag that needs one, and why there is none. REQUIRES:
   /// Asked().
   Status RefuseWithoutGraph(const std::string& trace, const Status& why) const;
   /// What can be refused before the trace is read. `inputs`: files that must not be overwritten.
   Status Check(const std::vector<std::string>& inputs,
                const std::vector<std::string>& scenarios) const;
-  /// Of the job as it is: adds to the report, and writes files. The report has its path.
-  Status Begin(const Job& job, SweepSharing& sharing, ForecastReport& report) const;
-  /// Of the last forecast of the report. `plan`: its plan, where it applies.
-  Status AddScenario(const Job& job, const EditedPlan& plan, ForecastReport& report) const;
+  /// Writes the files of the job as it is.
+  Status WriteJob(const Job& job, const std::string& trace,
+                  const std::vector<std::string>& scenarios) const;
+  /// Writes the timeline of a scenario. Fails (kUsage) if it does not apply.
+  ///
+  /// @param plan  of the forecast, where it applies
+  Status WriteScenario(const Job& job, const Forecast& forecast, const EditedPlan& plan) const;
   /// kGateFailed where a check of the report failed.
   static Status Gate(const ForecastReport& report);
 

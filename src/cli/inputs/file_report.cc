@@ -24,17 +24,6 @@
 namespace headroom::cli {
 namespace {
 
-/// What the engine says of the file.
-Status Forecast(const TraceStore& store, const ReferenceData& reference, const FileRequest& request,
-                TraceReport& report) {
-  Result<ChosenCalibration> chosen = ChooseCalibration(request.calibration, store);
-  if (!chosen.ok()) return chosen.status();
-  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
-                           .from = std::move(chosen.value().from),
-                           .measured_step_ms = request.measured_step_ms};
-  return ForecastFindings(store, reference, truth, report);
-}
-
 /// The recordings of one process as one trace.
 Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
                                                    std::unique_ptr<TraceStore> first,
@@ -102,7 +91,8 @@ Status Fill(const std::string& path, const ReferenceData& reference, const FileR
   analyzed.value().attribution.reset();  // The forecasts need memory of their own.
   log.Enter("forecast");
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
-  Status status = Forecast(*store.value(), reference, request, report);
+  Status status = ForecastFindings(*store.value(), reference, request.calibration,
+                                   request.measured_step_ms, report);
   if (further != request.recordings.end()) {
     report.input.recordings += static_cast<std::int64_t>(further->second.size());
     for (Finding& finding : report.findings) {

@@ -55,13 +55,10 @@ Result<ProfiledFile> ProfileStore(const TraceStore& store, const std::string& pa
     if (rank) timeline.rank = rank;
   }
   analyzed.value().attribution.reset();  // The forecasts need memory of their own.
-  Result<ChosenCalibration> chosen = ChooseCalibration(options.calibration, store);
-  if (!chosen.ok()) return chosen.status();
-  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
-                           .from = std::move(chosen.value().from),
-                           .measured_step_ms = options.measured_step_ms};
   TraceReport& report = analyzed.value().report;
-  if (Status status = ForecastFindings(store, reference, truth, report); !status.ok())
+  if (Status status =
+          ForecastFindings(store, reference, options.calibration, options.measured_step_ms, report);
+      !status.ok())
     return status;
   AddForecasts(report, profile.value());
   profile.value().verdict = NameOf(report.bottleneck.verdict);

@@ -20,7 +20,7 @@ struct sqlite3_value;
 namespace headroom::sqlite {
 
 /// What reading a database may cost, which the size of the file bounds: pages of a hostile one
-/// refer to each other in circles, and each of a million rows to one long text.
+/// refer to each other in cycles, and each of a million rows to one long text.
 struct ReadingBudget {
   std::int64_t steps;  ///< SQLite's own.
   std::int64_t pages;  ///< Lookups of them.

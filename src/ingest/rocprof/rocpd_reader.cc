@@ -132,6 +132,10 @@ std::uint64_t NumberOr(const RowScan& row, int column, std::uint64_t otherwise) 
   return row.IsNull(column) ? otherwise : NumberAt(row, column);
 }
 
+/// Tables of records begin with the first, and have all of the second one after the other.
+constexpr NamedColumns kSpan{"start", "end"};
+constexpr NamedColumns kPlace{"pid", "tid", "track_id", "event_id"};
+
 /// What the JSON of a column says of itself; its defaults where there is none.
 template <typename Value>
 Value Described(const RowScan& row, int column, Value (*parse)(JsonCursor&)) {
@@ -390,15 +394,16 @@ class RecordingReading {
     return it != events_.end() && it->id == id ? &*it : nullptr;
   }
 
-  /// Where a row belongs to, by its columns or its track, which follow each other from `column` on:
-  /// "pid", "tid", "track_id".
-  Place PlaceOf(const RowScan& row, int column) {
+  /// Where a row belongs to, by its columns or its track.
+  ///
+  /// @param first  column of kPlace
+  Place PlaceOf(const RowScan& row, int first) {
     Place place;
-    const auto track = tracks_.find(row.Integer(column + 2, kUnknown));
+    const auto track = tracks_.find(row.Integer(first + kPlace["track_id"], kUnknown));
     if (track != tracks_.end()) place.track = track->second;
-    const std::int64_t thread = row.Integer(column + 1, place.track.thread);
+    const std::int64_t thread = row.Integer(first + kPlace["tid"], place.track.thread);
     const auto known = threads_.find(thread);
-    std::int64_t process = row.Integer(column, place.track.process);
+    std::int64_t process = row.Integer(first + kPlace["pid"], place.track.process);
     if (known != threads_.end()) {
       place.tid = known->second.tid;
       if (process == kUnknown) process = known->second.process;
@@ -409,22 +414,22 @@ class RecordingReading {
     return place;
   }
 
-  Record Begin(const RowScan& row, const Place& place, int event_column) {
+  /// @param first  column of kPlace
+  Record Begin(const RowScan& row, const Place& place, int first) {
     rows_.GoOnWith(place.process);
     Record record;
     record.thread = place.tid;
-    record.start = NumberAt(row, 0);
-    record.end = NumberAt(row, 1);
-    if (const Event* const event = EventAt(row, event_column))
+    record.start = NumberAt(row, kSpan["start"]);
+    record.end = NumberAt(row, kSpan["end"]);
+    if (const Event* const event = EventAt(row, first + kPlace["event_id"]))
       record.correlation = event->correlation;
     return record;
   }
 
   void ReadRegions() {
-    static constexpr NamedColumns kColumns{"start", "end",      "name_id", "pid",
-                                           "tid",   "track_id", "event_id"};
+    static constexpr auto kColumns = kSpan + NamedColumns{"name_id"} + kPlace;
     ForEach(Table::kRegions, kColumns, 3, [&](const RowScan& row) {
-      Record record = Begin(row, PlaceOf(row, kColumns["pid"]), kColumns["event_id"]);
+      Record record = Begin(row, PlaceOf(row, kColumns["pid"]), kColumns["pid"]);
       record.name = strings_.Of(row.Integer(kColumns["name_id"], kUnknown));
       const Event* const event = EventAt(row, kColumns["event_id"]);
       const Category& category = event == nullptr ? no_category_ : categories_[event->category];
@@ -444,8 +449,9 @@ class RecordingReading {
   /// Regions without length: marks, and calls that were shorter than the clock's step, whose names
   /// older versions of the schema do not keep. Other samples are of counters.
   void ReadSamples() {
-    static constexpr NamedColumns kColumns{"timestamp", "timestamp", "pid",    "tid",
-                                           "track_id",  "event_id",  "name_id"};
+    // A sample is a record without length.
+    static constexpr auto kColumns =
+        NamedColumns{"timestamp", "timestamp"} + kPlace + NamedColumns{"name_id"};
     std::int64_t unread = 0;
     ForEach(Table::kSamples, kColumns, 1, [&](const RowScan& row) {
       const Event* const event = EventAt(row, kColumns["event_id"]);
@@ -455,7 +461,7 @@ class RecordingReading {
         ++unread;
         return;
       }
-      Record record = Begin(row, PlaceOf(row, kColumns["pid"]), kColumns["event_id"]);
+      Record record = Begin(row, PlaceOf(row, kColumns["pid"]), kColumns["pid"]);
       record.name = strings_.Of(row.Integer(kColumns["name_id"], kUnknown));
       if (section == Section::kMarkers) {
         const bool is_text = record.name.valid() && !store_.Text(record.name).starts_with("roctx");
@@ -472,7 +478,7 @@ class RecordingReading {
   /// With `--group-by-queue`, and where HIP's streams were not traced, all work is on stream 0:
   /// then queues tell more.
   void LookForStreams() {
-    static constexpr NamedColumns kColumns{"pid", "tid", "track_id", "stream_id", "queue_id"};
+    static constexpr auto kColumns = kPlace + NamedColumns{"stream_id", "queue_id"};
     ForEach(Table::kDispatches, kColumns, 0, [&](const RowScan& row) {
       const Place place = PlaceOf(row, kColumns["pid"]);
       Streams& streams = streams_[place.process];
@@ -518,50 +524,38 @@ class RecordingReading {
   }
 
   void ReadDispatches() {
-    static constexpr NamedColumns kColumns{"start",
-                                           "end",
-                                           "kernel_id",
-                                           "pid",
-                                           "tid",
-                                           "track_id",
-                                           "event_id",
-                                           "agent_id",
-                                           "queue_id",
-                                           "stream_id",
-                                           "private_segment_size",
-                                           "group_segment_size",
-                                           "workgroup_size_x",
-                                           "workgroup_size_y",
-                                           "workgroup_size_z",
-                                           "grid_size_x",
-                                           "grid_size_y",
-                                           "grid_size_z"};
+    static constexpr auto kColumns =
+        kSpan + NamedColumns{"kernel_id"} + kPlace +
+        NamedColumns{
+            "agent_id",           "queue_id",         "stream_id",        "private_segment_size",
+            "group_segment_size", "workgroup_size_x", "workgroup_size_y", "workgroup_size_z",
+            "grid_size_x",        "grid_size_y",      "grid_size_z"};
     ForEach(Table::kDispatches, kColumns, 3, [&](const RowScan& row) {
       const Place place = PlaceOf(row, kColumns["pid"]);
-      Record record = Begin(row, place, kColumns["event_id"]);
+      Record record = Begin(row, place, kColumns["pid"]);
       record.kernel = NumberAt(row, kColumns["kernel_id"]);
       record.agent = NumberOr(row, kColumns["agent_id"], place.track.agent);
       record.queue = NumberOr(row, kColumns["queue_id"], place.track.queue);
       record.stream = StreamAt(row, kColumns["stream_id"], place);
       record.private_bytes = NumberAt(row, kColumns["private_segment_size"]);
       record.group_bytes = NumberAt(row, kColumns["group_segment_size"]);
-      for (int axis = 0; axis < 3; ++axis) {
-        record.workgroup[static_cast<std::size_t>(axis)] =
-            NumberAt(row, kColumns["workgroup_size_x"] + axis);
-        record.grid[static_cast<std::size_t>(axis)] = NumberAt(row, kColumns["grid_size_x"] + axis);
-      }
+      record.workgroup = {NumberAt(row, kColumns["workgroup_size_x"]),
+                          NumberAt(row, kColumns["workgroup_size_y"]),
+                          NumberAt(row, kColumns["workgroup_size_z"])};
+      record.grid = {NumberAt(row, kColumns["grid_size_x"]), NumberAt(row, kColumns["grid_size_y"]),
+                     NumberAt(row, kColumns["grid_size_z"])};
       rows_.Add(record, Section::kKernels, "kernel_dispatch", -1);
       AddCounters(record, row.Integer(kColumns["event_id"], kUnknown));
     });
   }
 
   void ReadCopies() {
-    static constexpr NamedColumns kColumns{"start",        "end",          "name_id",  "pid",
-                                           "tid",          "track_id",     "event_id", "size",
-                                           "dst_agent_id", "src_agent_id", "stream_id"};
+    static constexpr auto kColumns =
+        kSpan + NamedColumns{"name_id"} + kPlace +
+        NamedColumns{"size", "dst_agent_id", "src_agent_id", "stream_id"};
     ForEach(Table::kCopies, kColumns, 3, [&](const RowScan& row) {
       const Place place = PlaceOf(row, kColumns["pid"]);
-      Record record = Begin(row, place, kColumns["event_id"]);
+      Record record = Begin(row, place, kColumns["pid"]);
       record.name = strings_.Of(row.Integer(kColumns["name_id"], kUnknown));
       record.bytes = NumberAt(row, kColumns["size"]);
       record.destination = NumberOr(row, kColumns["dst_agent_id"], place.track.agent);
@@ -572,12 +566,11 @@ class RecordingReading {
   }
 
   void ReadAllocations() {
-    static constexpr NamedColumns kColumns{"start",    "end",     "type",     "level",
-                                           "pid",      "tid",     "track_id", "event_id",
-                                           "agent_id", "address", "size"};
+    static constexpr auto kColumns = kSpan + NamedColumns{"type", "level"} + kPlace +
+                                     NamedColumns{"agent_id", "address", "size"};
     ForEach(Table::kAllocations, kColumns, 3, [&](const RowScan& row) {
       const Place place = PlaceOf(row, kColumns["pid"]);
-      Record record = Begin(row, place, kColumns["event_id"]);
+      Record record = Begin(row, place, kColumns["pid"]);
       const bool is_scratch = row.Text(kColumns["level"]) == "SCRATCH";
       record.name = store_.strings.Intern(
           fmt::format("{}_{}", is_scratch ? "SCRATCH_MEMORY" : "MEMORY_ALLOCATION",

@@ -1,4 +1,4 @@
-#include "answers/report/base64.h"
+#include "render/base64.h"
 
 #include <openssl/evp.h>
 
