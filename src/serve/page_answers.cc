@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "render/base64.h"
 #include "base/ascii.h"
+#include "render/base64.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
 #include "whatif/scenarios/scenario.h"

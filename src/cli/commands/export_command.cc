@@ -15,13 +15,13 @@
 #include "cli/inputs/chosen_trace.h"
 #include "cli/inputs/file_report.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/rank_of_file.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
 #include "export/folded_stacks.h"
 #include "export/openmetrics.h"
 #include "export/table_csv.h"
 #include "export/written_trace.h"
+#include "ranks/rank_of_file.h"
 #include "render/number_format.h"
 
 namespace headroom::cli {

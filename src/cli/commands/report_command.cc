@@ -10,15 +10,14 @@
 #include "answers/report/html.h"
 #include "answers/report/json.h"
 #include "answers/report/markdown.h"
+#include "answers/report/rank_set.h"
 #include "answers/report/section.h"
 #include "answers/report/shown_row.h"
-#include "answers/report/straggler_finding.h"
 #include "answers/report/text.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/join_processes.h"
 #include "cli/inputs/open_job.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/rank_of_file.h"
 #include "cli/inputs/step_range.h"
 #include "cli/terminal/output.h"
 #include "embedded/page_files.h"
@@ -266,13 +265,15 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   if (!read.ok()) return read.status();
   log_.Enter("render");
   std::vector<TraceReport>& files = read.value().reports;
-  if (Status status = AssignRanks(files); !status.ok()) return status;
   const bool several = files.size() > 1;
-  const JobRanks ranks = CompareRanks(read.value());
-  AddStraggler(ranks, files);
+  const Result<JobRanks> ranks = CompareFiles(
+      files, std::move(read.value().timelines),
+      {.unreadable = std::move(read.value().unreadable), .not_traces = files_.skipped});
+  if (!ranks.ok()) return ranks.status();
   if (Status status = KeepRank(files); !status.ok()) return status;
-  AddIssues(ranks, files.front());
-  if (Status status = Render(files, read.value().calls, several ? &ranks : nullptr); !status.ok())
+  AddIssues(ranks.value(), files.front());
+  if (Status status = Render(files, read.value().calls, several ? &ranks.value() : nullptr);
+      !status.ok())
     return status;
   if (time_) Remark(log_.Text() + read.value().log);
   return Status::Ok();
@@ -369,47 +370,6 @@ Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) cons
   if (read.reports.empty()) return failed;
   if (results.processes.size() > 1) read.log = TextOf(results.processes);
   return read;
-}
-
-JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
-  JobRanks job;
-  if (read.reports.size() > 1) {
-    for (std::size_t i = 0; i < read.timelines.size(); ++i) {
-      read.timelines[i].rank = read.reports[i].input.rank;
-      read.timelines[i].host = HostOfFileName(read.timelines[i].path);
-    }
-    job = AnalyzeJobRanks(std::move(read.timelines));
-  }
-  const auto add = [&](ImportIssue issue, const std::vector<std::string>& names) {
-    if (names.empty()) return;
-    constexpr std::size_t kMaxShown = 5;
-    const std::size_t shown = std::min(kMaxShown, names.size());
-    std::string which = fmt::format(
-        "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
-    if (shown < names.size()) which += fmt::format("; and {} more", names.size() - shown);
-    job.issues.push_back({issue, static_cast<std::int64_t>(names.size()), std::move(which)});
-  };
-  add(ImportIssue::kUnreadableFile, read.unreadable);
-  add(ImportIssue::kNotATrace, files_.skipped);
-  return job;
-}
-
-void ReportCommand::AddIssues(const JobRanks& job, TraceReport& report) {
-  for (const RankSetIssue& issue : job.issues) {
-    const ImportIssueDoc& doc = DocOf(issue.issue);
-    HealthIssue row{.issue = issue.issue,
-                    .count = issue.count,
-                    .detail = issue.detail,
-                    .voids = {},
-                    .of_set = true};
-    if (!doc.voids.empty()) row.voids.emplace_back(doc.voids);
-    // Worst first.
-    Health& health = report.health;
-    const auto behind = std::find_if(
-        health.issues.begin(), health.issues.end(),
-        [&](const HealthIssue& other) { return DocOf(other.issue).severity < doc.severity; });
-    health.issues.insert(behind, std::move(row));
-  }
 }
 
 Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {

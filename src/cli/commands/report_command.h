@@ -42,10 +42,6 @@ class ReportCommand : public Subcommand {
   Status Report(SharedReading& reading, FileRequest& request);
   /// Tells files that were read from those that could not be.
   Result<ReadFiles> Sort(SharedResults results) const;
-  /// The ranks on one clock, and what is wrong with the set of files.
-  JobRanks CompareRanks(ReadFiles& read) const;
-  /// What is wrong with the set, as issues of one of its files.
-  static void AddIssues(const JobRanks& job, TraceReport& report);
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
   /// With --html: all that is done, as the page asks its own questions.

@@ -13,11 +13,11 @@
 #include "analysis/names/reference_data.h"
 #include "base/atomic_file.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/rank_of_file.h"
 #include "cli/terminal/output.h"
 #include "export/chakra_trace.h"
 #include "export/trace_part.h"
 #include "ingest/open_trace.h"
+#include "ranks/rank_of_file.h"
 #include "render/escape.h"
 #include "render/number_format.h"
 

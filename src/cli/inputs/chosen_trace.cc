@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/rank_of_file.h"
 #include "cli/terminal/output.h"
 #include "export/trace_part.h"
 #include "ingest/open_trace.h"
+#include "ranks/rank_of_file.h"
 
 namespace headroom::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include "analysis/analyzed_trace.h"
 #include "analysis/names/reference_data.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/rank_of_file.h"
 #include "cli/terminal/output.h"
 #include "export/chrome_events.h"
 #include "ingest/open_trace.h"
+#include "ranks/rank_of_file.h"
 #include "render/escape.h"
 
 namespace headroom::cli {

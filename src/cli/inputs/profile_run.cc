@@ -17,12 +17,12 @@
 #include "answers/report/job_report.h"
 #include "base/read_file.h"
 #include "cli/inputs/open_with_progress.h"
-#include "cli/inputs/rank_of_file.h"
 #include "cli/inputs/trace_files.h"
 #include "compare/baseline_file.h"
 #include "export/trace_part.h"
 #include "ingest/open_trace.h"
 #include "ranks/job_ranks.h"
+#include "ranks/rank_of_file.h"
 #include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {

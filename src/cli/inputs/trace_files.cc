@@ -14,9 +14,9 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/inputs/rank_of_file.h"
 #include "ingest/input/byte_source.h"
 #include "ingest/open_trace.h"
+#include "ranks/rank_of_file.h"
 #include "render/escape.h"
 #include "store/join.h"
 

@@ -1,4 +1,4 @@
-#include "cli/inputs/rank_of_file.h"
+#include "ranks/rank_of_file.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,7 @@
 #include "base/text.h"
 #include "render/escape.h"
 
-namespace headroom::cli {
-
+namespace headroom {
 namespace {
 
 /// "job.3.et": so simulators look for the trace of each rank.
@@ -97,4 +96,4 @@ Status AssignRanks(std::vector<TraceReport>& files) {
   return Status::Ok();
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom

@@ -10,7 +10,7 @@
 #include "analysis/values/report.h"
 #include "base/status.h"
 
-namespace headroom::cli {
+namespace headroom {
 
 /// The number behind the last "rank" in a file's name ("trace_rank-3.json.gz": 3); folders do not
 /// count.
@@ -26,4 +26,4 @@ std::string HostOfFileName(std::string_view path);
 /// rank could not be told apart.
 Status AssignRanks(std::vector<TraceReport>& files);
 
-}  // namespace headroom::cli
+}  // namespace headroom
