@@ -1,0 +1,41 @@
+// What `headroom diff` compares: the profile of a job, of one trace or of several.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/names/reference_data.h"
+#include "analysis/values/options.h"
+#include "base/status.h"
+#include "compare/job_profile.h"
+#include "ranks/rank_timeline.h"
+#include "store/trace_store.h"
+#include "whatif/calibration/calibration_choice.h"
+
+namespace headroom {
+
+struct ProfileQuestion {
+  AnalysisOptions analysis = {};
+  CalibrationFlags calibration = {};
+  std::optional<double> measured_step_ms = {};  ///< Without a profiler.
+  std::optional<std::int64_t> rank = {};  ///< If the store is a rank's part of a merged trace.
+  bool has_others = false;                ///< Other traces may be of other ranks of the job.
+};
+
+struct ProfiledTrace {
+  JobProfile profile;
+  RankTimeline timeline;  ///< Its rank is what the trace says. Void without `has_others`.
+};
+
+/// Fails as AnalyzeTrace(), MakeProfile() and ForecastFindings() do.
+Result<ProfiledTrace> ProfileTrace(const TraceStore& store, const std::string& path,
+                                   const ReferenceData& reference, const ProfileQuestion& question);
+
+/// Joins the traces of a job: ranks of a run, repeated runs, or both. A trace that does not tell
+/// its rank has that of its file name, if no trace tells one. Fails with kUsage if the traces are
+/// not of one job, or the runs not of the same ranks.
+Result<JobProfile> JoinTraces(std::vector<ProfiledTrace> traces);
+
+}  // namespace headroom
