@@ -156,7 +156,8 @@ JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks) {
   TellGroupsApart(job.ranks);
   job.alignment = AlignRanks(job.ranks);
   job.waits = MeasureWaits(job.ranks, job.alignment);
-  job.work = CompareWork(job.ranks, job.waits);
+  job.work = CompareWork(job.ranks);
+  job.late = FindLateCause(job.ranks, job.waits, job.work);
   job.axes = FindParallelAxes(job.ranks);
   job.pipeline = FindPipeline(job.ranks, job.axes);
   FindMissing(job);

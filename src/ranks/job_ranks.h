@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ranks/late_cause.h"
 #include "ranks/parallel_axes.h"
 #include "ranks/pipeline_stages.h"
 #include "ranks/rank_alignment.h"
@@ -27,6 +28,7 @@ struct JobRanks {
   Alignment alignment;
   JobWaits waits;
   JobWork work;
+  LateReason late;
   std::vector<GroupAxis> axes;
   std::optional<Pipeline> pipeline;
   std::vector<RankSetIssue> issues;

@@ -1,20 +1,11 @@
 #include "ranks/rank_work.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <string_view>
-
-#include "base/statistics.h"
 
 namespace headroom {
 namespace {
-
-constexpr double kHalf = 0.5;
-/// What is told apart in words.
-constexpr double kAlike = 0.01;
 
 /// A step as one rank had it.
 struct Part {
@@ -38,10 +29,6 @@ WorkMeasure MeasureOf(const std::vector<std::vector<Part>>& steps) {
 
 double WorkOf(const RankStep& step, WorkMeasure measure) {
   return measure == WorkMeasure::kFlops ? step.flops.value_or(0) : step.input_bytes;
-}
-
-std::string_view InWords(WorkMeasure measure) {
-  return measure == WorkMeasure::kFlops ? "FLOPs, by shapes" : "bytes of input";
 }
 
 /// Mean over steps of largest / mean - 1.
@@ -85,15 +72,11 @@ std::optional<double> SharedVariance(const std::vector<Deviation>& deviations) {
 
 class WorkComparer {
  public:
-  WorkComparer(std::span<const RankTimeline> ranks, const JobWaits& waits)
-      : ranks_(ranks), waits_(waits) {}
+  explicit WorkComparer(std::span<const RankTimeline> ranks) : ranks_(ranks) {}
 
   JobWork Compare() {
     CollectSteps();
-    if (steps_.empty()) {
-      if (waits_.pattern != StragglerPattern::kNone) work_.cause = LateCause::kUnknown;
-      return std::move(work_);
-    }
+    if (steps_.empty()) return std::move(work_);
     work_.steps = static_cast<std::int64_t>(steps_.size());
     work_.measure = MeasureOf(steps_);
     const bool measured = work_.measure != WorkMeasure::kNone;
@@ -105,7 +88,7 @@ class WorkComparer {
       work_.explained = SharedVariance(Deviations());
     }
     AverageByRank(measured);
-    FindCause();
+    work_.longest_excess = DurationNs(std::llround(ExcessOfLongest()));
     return std::move(work_);
   }
 
@@ -156,11 +139,6 @@ class WorkComparer {
     return excess / static_cast<double>(steps_.size());
   }
 
-  double PerStep(DurationNs all) const {
-    return static_cast<double>(all.ns()) /
-           static_cast<double>(std::max<std::int64_t>(1, waits_.steps));
-  }
-
   void AverageByRank(bool measured) {
     std::vector<double> computing(ranks_.size()), work(ranks_.size()), count(ranks_.size());
     for (const std::vector<Part>& parts : steps_) {
@@ -180,114 +158,13 @@ class WorkComparer {
     }
   }
 
-  void FindCause() {
-    if (waits_.pattern == StragglerPattern::kNone) return;
-    work_.cause = LateCause::kUnknown;
-    if (waits_.pattern == StragglerPattern::kRotating) return ExplainRotating();
-    ExplainStragglers();
-  }
-
-  /// Each by itself; the one that holds the others up most stands for all, where they differ.
-  void ExplainStragglers() {
-    constexpr std::size_t kMaxSaid = 3;
-    std::vector<std::size_t> late = waits_.stragglers;
-    std::stable_sort(late.begin(), late.end(), [&](std::size_t a, std::size_t b) {
-      return waits_.ranks[a].caused > waits_.ranks[b].caused;
-    });
-    for (std::size_t i = 0; i < std::min(kMaxSaid, late.size()); ++i) {
-      const Reason reason = ExplainStraggler(late[i]);
-      if (i == 0) work_.cause = reason.cause;
-      if (!reason.why.empty()) work_.why += (work_.why.empty() ? "" : " ") + reason.why;
-    }
-  }
-
-  void ExplainRotating() {
-    if (ExcessOfLongest() < kHalf * PerStep(waits_.lost)) {
-      work_.why = "Ranks hardly differ in how long they compute: they start late in turn.";
-      work_.cause = LateCause::kLateStart;
-    } else if (work_.measure == WorkMeasure::kNone) {
-      work_.why = "What each step had to do was not recorded (record_shapes=True).";
-    } else if (!work_.explained) {
-      work_.why =
-          "Ranks differ in how long they compute; their work does not differ, or too few steps "
-          "tell.";
-    } else {
-      work_.why = fmt::format(
-          "Among the ranks of a step, the work ({}) explains {:.0f} % of how computing varies.",
-          InWords(work_.measure), 100 * *work_.explained);
-      if (*work_.explained >= kHalf) work_.cause = LateCause::kMoreWork;
-    }
-  }
-
-  /// The median of the ranks that are not late.
-  template <typename ValueOf>
-  double Usual(ValueOf value_of) const {
-    std::vector<double> values;
-    for (std::size_t r = 0; r < work_.ranks.size(); ++r) {
-      const bool late = std::find(waits_.stragglers.begin(), waits_.stragglers.end(), r) !=
-                        waits_.stragglers.end();
-      if (!late && work_.ranks[r].computing) values.push_back(value_of(work_.ranks[r]));
-    }
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    return SortedPercentile(values, 50);
-  }
-
-  std::int64_t NumberOf(std::size_t rank) const { return ranks_[rank].rank.value_or(0); }
-
-  struct Reason {
-    LateCause cause = LateCause::kUnknown;
-    std::string why = {};
-  };
-
-  Reason ExplainStraggler(std::size_t rank) const {
-    const auto computing = [](const RankWork& row) {
-      return static_cast<double>(row.computing->ns());
-    };
-    const RankWork& late = work_.ranks[rank];
-    const double usual = Usual(computing);
-    if (usual <= 0 || !late.computing) return {};
-    const double longer = computing(late) / usual - 1;
-    if (computing(late) - usual < kHalf * PerStep(waits_.ranks[rank].caused)) {
-      return {LateCause::kLateStart,
-              fmt::format("Rank {} computes {} a usual one, which does not explain its lateness: "
-                          "it starts late, by its host, its loader or its link.",
-                          NumberOf(rank),
-                          longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
-                          : longer < -kAlike ? "less than"
-                                             : "as long as")};
-    }
-    const std::string times =
-        fmt::format("Rank {} computes {:.3g} times as long", NumberOf(rank), 1 + longer);
-    if (!late.work) {
-      return {.why = times +
-                     " as a usual one; what it had to do was not recorded (record_shapes=True), so "
-                     "whether that is its samples or its GPU cannot be told."};
-    }
-    const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
-    const bool has_more = more >= kHalf * longer;
-    const std::string compared = fmt::format(
-        "{} as a usual one, with {} ({})", times,
-        std::abs(more) < kAlike ? "the same work" : fmt::format("{:.3g} times the work", 1 + more),
-        InWords(work_.measure));
-    if (has_more) return {LateCause::kMoreWork, compared + ": it has more to compute."};
-    if (work_.measure == WorkMeasure::kFlops)
-      return {LateCause::kSlowGpu, compared + ": it is its GPU."};
-    return {.why = compared +
-                   ": as much input can be more to compute, so whether that or its GPU is the "
-                   "reason cannot be told without shapes (record_shapes=True)."};
-  }
-
   std::span<const RankTimeline> ranks_;
-  const JobWaits& waits_;
   std::vector<std::vector<Part>> steps_;
   JobWork work_;
 };
 
 }  // namespace
 
-JobWork CompareWork(std::span<const RankTimeline> ranks, const JobWaits& waits) {
-  return WorkComparer(ranks, waits).Compare();
-}
+JobWork CompareWork(std::span<const RankTimeline> ranks) { return WorkComparer(ranks).Compare(); }
 
 }  // namespace headroom

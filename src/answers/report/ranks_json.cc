@@ -27,8 +27,8 @@ void WriteStraggler(const JobRanks& job, JsonWriter& json) {
   json.Key("rank").Integer(waits.stragglers.size() == 1 ? job.ranks[waits.stragglers.front()].rank
                                                         : std::nullopt);
   json.Key("host").StringOrNull(waits.straggler_host);
-  json.Key("cause").StringOrNull(NameOf(job.work.cause));
-  json.Key("why").StringOrNull(job.work.why);
+  json.Key("cause").StringOrNull(NameOf(job.late.cause));
+  json.Key("why").StringOrNull(job.late.why);
   json.Key("ranks").BeginArray();
   for (const std::size_t straggler : waits.stragglers) json.Integer(job.ranks[straggler].rank);
   json.EndArray();

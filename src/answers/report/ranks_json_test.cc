@@ -47,6 +47,7 @@ TEST(JobRanksJson, UnknownIsNull) {
   job.waits.straggler_host.clear();
   job.waits.lost_share.reset();
   job.work = {};
+  job.late = {};
   job.axes[0].axis.reset();
   const Json json = JsonOf(&job);
   for (const char* key : {"rank", "host", "cause", "why", "lost_pct"})

@@ -45,7 +45,7 @@ std::string WhoIsLate(const JobRanks& job) {
           who, one ? "holds" : "hold", lost, below);
     case StragglerPattern::kRotating:
       return fmt::format("Another rank comes last each time: the job loses {} by it.{} {}", lost,
-                         job.work.why.empty() ? " Uneven data does that, or a noisy machine." : "",
+                         job.late.why.empty() ? " Uneven data does that, or a noisy machine." : "",
                          below);
     case StragglerPattern::kOnce:
       return fmt::format(
@@ -141,7 +141,7 @@ std::string PipelineVerdict(const Pipeline& pipeline) {
 
 std::string RanksVerdict(const JobRanks& job) {
   const std::string who = WhoIsLate(job);
-  return job.work.why.empty() ? who : who + " " + job.work.why;
+  return job.late.why.empty() ? who : who + " " + job.late.why;
 }
 
 }  // namespace headroom

@@ -13,7 +13,7 @@ TEST(RanksVerdict, NamesWhoIsLateAndWhatItCosts) {
             "Rank 1 (on node2) holds the others up, step after step: the job loses 30.00 ms of 3 "
             "steps (25.0 %) by who comes last. Less than 3.00 us apart is not told apart. Its GPU "
             "takes longer for the same work.");
-  job.work.why.clear();
+  job.late.why.clear();
   job.waits.stragglers = {0, 1};
   EXPECT_EQ(RanksVerdict(job).rfind("Ranks 0, 1 (all on node2) hold the others up", 0), 0u);
   job.waits.straggler_host.clear();
@@ -38,7 +38,7 @@ TEST(RanksVerdict, OfEachPattern) {
 TEST(RanksVerdict, ClaimsNothingWithoutCollectivesOrSteps) {
   JobRanks job = SlowRankOne();
   job.waits.pattern = StragglerPattern::kNone;
-  job.work.why.clear();
+  job.late.why.clear();
   job.waits.lost_share.reset();
   EXPECT_NE(RanksVerdict(job).find("without steps"), std::string::npos) << RanksVerdict(job);
   job.waits.classes.clear();

@@ -463,8 +463,8 @@ JobRanks SlowRankOne() {
                     {.computing = std::nullopt, .work = std::nullopt}};
   job.work.steps = 3;
   job.work.computing_imbalance = 0.1;
-  job.work.cause = LateCause::kSlowGpu;
-  job.work.why = "Its GPU takes longer for the same work.";
+  job.late.cause = LateCause::kSlowGpu;
+  job.late.why = "Its GPU takes longer for the same work.";
   job.axes = {{.group = "world",
                .axis = ParallelAxis::kData,
                .recorded = false,

@@ -60,8 +60,8 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
       "So long a usual rank waits in collectives for a late one and computes nothing; {} "
       "collectives were joined over {} ranks",
       job.alignment.collectives.size(), job.ranks.size())};
-  if (!job.work.why.empty()) finding.evidence.push_back(job.work.why);
-  finding.action = ActionFor(job.work.cause);
+  if (!job.late.why.empty()) finding.evidence.push_back(job.late.why);
+  finding.action = ActionFor(job.late.cause);
   finding.check_section = "ranks";
   finding.figure = lost;
   const double a_step =

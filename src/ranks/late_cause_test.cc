@@ -1,19 +1,20 @@
-#include "ranks/rank_work.h"
+#include "ranks/late_cause.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace headroom {
-namespace rank_work_test {
+namespace late_cause_test {
 
 constexpr DurationNs Ms(double ms) { return DurationNs(static_cast<std::int64_t>(ms * 1e6)); }
 
 /// Four ranks and four steps of 100 ms; each computes 50 ms with 1e12 FLOPs.
-class RankWorkTest : public testing::Test {
+class LateCauseTest : public testing::Test {
  protected:
-  RankWorkTest() : ranks_(4) {
+  LateCauseTest() : ranks_(4) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       ranks_[r].rank = static_cast<std::int64_t>(r);
       for (int step = 0; step < 4; ++step) {
@@ -39,14 +40,19 @@ class RankWorkTest : public testing::Test {
       step.flops = flops;
     }
   }
-  JobWork Work() { return CompareWork(ranks_, waits_); }
+  struct Judged : JobWork, LateReason {};
+  Judged Work() {
+    JobWork work = CompareWork(ranks_);
+    LateReason reason = FindLateCause(ranks_, waits_, work);
+    return {std::move(work), std::move(reason)};
+  }
 
   std::vector<RankTimeline> ranks_;
   JobWaits waits_;
 };
 
-TEST_F(RankWorkTest, NobodyIsLate) {
-  const JobWork work = Work();
+TEST_F(LateCauseTest, NobodyIsLate) {
+  const Judged work = Work();
   EXPECT_EQ(work.measure, WorkMeasure::kFlops);
   EXPECT_EQ(work.steps, 4);
   EXPECT_EQ(work.computing_imbalance, 0);
@@ -55,10 +61,10 @@ TEST_F(RankWorkTest, NobodyIsLate) {
   EXPECT_TRUE(work.why.empty());
 }
 
-TEST_F(RankWorkTest, LongerSamples) {
+TEST_F(LateCauseTest, LongerSamples) {
   Compute(2, 70, 1.4e12);
   Hold(2, 20);
-  const JobWork work = Work();
+  const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
   EXPECT_EQ(work.why,
             "Rank 2 computes 1.4 times as long as a usual one, with 1.4 times the work (FLOPs, by "
@@ -68,38 +74,38 @@ TEST_F(RankWorkTest, LongerSamples) {
   EXPECT_NEAR(*work.explained, 1, 1e-9);
 }
 
-TEST_F(RankWorkTest, ASlowGpu) {
+TEST_F(LateCauseTest, ASlowGpu) {
   Compute(2, 70, 1e12);
   Hold(2, 20);
-  const JobWork work = Work();
+  const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kSlowGpu);
   EXPECT_NE(work.why.find("it is its GPU"), std::string::npos) << work.why;
 }
 
-TEST_F(RankWorkTest, ALateStart) {
+TEST_F(LateCauseTest, ALateStart) {
   Hold(2, 20);
-  const JobWork work = Work();
+  const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kLateStart);
   EXPECT_NE(work.why.find("Rank 2 computes as long as a usual one"), std::string::npos) << work.why;
 }
 
-TEST_F(RankWorkTest, OfSeveralEachIsJudged) {
+TEST_F(LateCauseTest, OfSeveralEachIsJudged) {
   Compute(1, 60, 1.2e12);
   Hold(1, 10);
   waits_.stragglers = {1, 2};
   waits_.ranks[2].caused = Ms(4 * 20);
-  const JobWork work = Work();
+  const Judged work = Work();
   // The one that holds the others up most comes first.
   EXPECT_EQ(work.cause, LateCause::kLateStart);
   EXPECT_EQ(work.why.find("Rank 2 computes as long as"), 0u) << work.why;
   EXPECT_NE(work.why.find("Rank 1 computes 1.2 times as long"), std::string::npos) << work.why;
 }
 
-TEST_F(RankWorkTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
+TEST_F(LateCauseTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
   for (std::size_t r = 0; r < 4; ++r) Compute(r, 50, std::nullopt);
   Compute(2, 70, std::nullopt);
   Hold(2, 20);
-  JobWork work = Work();
+  Judged work = Work();
   EXPECT_EQ(work.measure, WorkMeasure::kNone);
   EXPECT_EQ(work.cause, LateCause::kUnknown);
   EXPECT_NE(work.why.find("record_shapes=True"), std::string::npos) << work.why;
@@ -115,7 +121,7 @@ TEST_F(RankWorkTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
   EXPECT_EQ(Work().cause, LateCause::kUnknown);
 }
 
-TEST_F(RankWorkTest, AnotherIsLateEachTime) {
+TEST_F(LateCauseTest, AnotherIsLateEachTime) {
   waits_.pattern = StragglerPattern::kRotating;
   waits_.lost = Ms(4 * 20);
   for (int step = 0; step < 4; ++step) {
@@ -123,7 +129,7 @@ TEST_F(RankWorkTest, AnotherIsLateEachTime) {
     late.computing = Ms(80);
     late.flops = 1.6e12;
   }
-  JobWork work = Work();
+  Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
   EXPECT_EQ(work.why,
             "Among the ranks of a step, the work (FLOPs, by shapes) explains 100 % of how "
@@ -136,16 +142,16 @@ TEST_F(RankWorkTest, AnotherIsLateEachTime) {
   EXPECT_EQ(work.cause, LateCause::kUnknown);
 }
 
-TEST_F(RankWorkTest, LongerComputingOfTheSameWorkIsNoLateStart) {
+TEST_F(LateCauseTest, LongerComputingOfTheSameWorkIsNoLateStart) {
   waits_.pattern = StragglerPattern::kRotating;
   waits_.lost = Ms(4 * 20);
   for (std::size_t step = 0; step < 4; ++step) ranks_[step].steps[step].computing = Ms(80);
-  const JobWork work = Work();
+  const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kUnknown);
   EXPECT_NE(work.why.find("their work does not differ"), std::string::npos) << work.why;
 }
 
-TEST_F(RankWorkTest, StepsThatAreLongerForAllExplainNothing) {
+TEST_F(LateCauseTest, StepsThatAreLongerForAllExplainNothing) {
   waits_.pattern = StragglerPattern::kRotating;
   waits_.lost = Ms(4 * 20);
   for (RankTimeline& rank : ranks_) {
@@ -154,27 +160,27 @@ TEST_F(RankWorkTest, StepsThatAreLongerForAllExplainNothing) {
       step.flops = 1e12 * (5 + static_cast<double>(step.number));
     }
   }
-  const JobWork work = Work();
+  const Judged work = Work();
   EXPECT_FALSE(work.explained.has_value());
   EXPECT_EQ(work.cause, LateCause::kLateStart);
 }
 
-TEST_F(RankWorkTest, LessToComputeIsNoReason) {
+TEST_F(LateCauseTest, LessToComputeIsNoReason) {
   Compute(2, 20, 0.4e12);
   Hold(2, 20);
-  const JobWork work = Work();
+  const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kLateStart);
   EXPECT_NE(work.why.find("computes less than a usual one"), std::string::npos) << work.why;
 }
 
-TEST_F(RankWorkTest, StepsOfOneRankAloneAreNotCompared) {
+TEST_F(LateCauseTest, StepsOfOneRankAloneAreNotCompared) {
   for (std::size_t r = 1; r < 4; ++r) ranks_[r].steps.clear();
   Hold(2, 20);
-  const JobWork work = Work();
+  const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kUnknown);
   EXPECT_EQ(work.steps, 0);
   EXPECT_TRUE(work.ranks.empty());
 }
 
-}  // namespace rank_work_test
+}  // namespace late_cause_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace loop_test {
+namespace without_gpu_test {
 
 struct Part {
   const char* key;
@@ -291,5 +291,5 @@ TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {
   EXPECT_EQ(dropped->count, 9);
 }
 
-}  // namespace loop_test
+}  // namespace without_gpu_test
 }  // namespace headroom

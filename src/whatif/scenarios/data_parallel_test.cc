@@ -6,7 +6,7 @@
 #include "whatif/test_layers.h"
 
 namespace headroom {
-namespace communication_test {
+namespace data_parallel_test {
 
 // Links of 10 bytes a nanosecond, which are 1448 of 1538 on the wire, and 1 us a message.
 constexpr const char* kTwo = "data-parallel:gpus=2,bandwidth-gbps=84.972375690607735,latency-us=1";
@@ -152,5 +152,5 @@ TEST(NetworkSpeedTest, ScalesWhatWasInsertedAndWhatWasRecorded) {
   EXPECT_DOUBLE_EQ(distributed.StepUs("network-speed:factor=4"), 125);
 }
 
-}  // namespace communication_test
+}  // namespace data_parallel_test
 }  // namespace headroom

@@ -1,0 +1,145 @@
+#include "ranks/late_cause.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "base/statistics.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kHalf = 0.5;
+/// What is told apart in words.
+constexpr double kAlike = 0.01;
+
+std::string_view InWords(WorkMeasure measure) {
+  return measure == WorkMeasure::kFlops ? "FLOPs, by shapes" : "bytes of input";
+}
+
+class CauseFinder {
+ public:
+  CauseFinder(std::span<const RankTimeline> ranks, const JobWaits& waits, const JobWork& work)
+      : ranks_(ranks), waits_(waits), work_(work) {}
+
+  LateReason Find() const {
+    if (waits_.pattern == StragglerPattern::kNone) return {};
+    if (work_.steps == 0) return {.cause = LateCause::kUnknown};
+    return waits_.pattern == StragglerPattern::kRotating ? ExplainRotating() : ExplainStragglers();
+  }
+
+ private:
+  double PerStep(DurationNs all) const {
+    return static_cast<double>(all.ns()) /
+           static_cast<double>(std::max<std::int64_t>(1, waits_.steps));
+  }
+
+  /// Each by itself; the one that holds the others up most stands for all, where they differ.
+  LateReason ExplainStragglers() const {
+    LateReason all{.cause = LateCause::kUnknown};
+    constexpr std::size_t kMaxSaid = 3;
+    std::vector<std::size_t> late = waits_.stragglers;
+    std::stable_sort(late.begin(), late.end(), [&](std::size_t a, std::size_t b) {
+      return waits_.ranks[a].caused > waits_.ranks[b].caused;
+    });
+    for (std::size_t i = 0; i < std::min(kMaxSaid, late.size()); ++i) {
+      const LateReason reason = ExplainStraggler(late[i]);
+      if (i == 0) all.cause = reason.cause;
+      if (!reason.why.empty()) all.why += (all.why.empty() ? "" : " ") + reason.why;
+    }
+    return all;
+  }
+
+  LateReason ExplainRotating() const {
+    if (static_cast<double>(work_.longest_excess.ns()) < kHalf * PerStep(waits_.lost)) {
+      return {LateCause::kLateStart,
+              "Ranks hardly differ in how long they compute: they start late in turn."};
+    }
+    if (work_.measure == WorkMeasure::kNone) {
+      return {LateCause::kUnknown,
+              "What each step had to do was not recorded (record_shapes=True)."};
+    }
+    if (!work_.explained) {
+      return {LateCause::kUnknown,
+              "Ranks differ in how long they compute; their work does not differ, or too few steps "
+              "tell."};
+    }
+    return {
+        *work_.explained >= kHalf ? LateCause::kMoreWork : LateCause::kUnknown,
+        fmt::format(
+            "Among the ranks of a step, the work ({}) explains {:.0f} % of how computing varies.",
+            InWords(work_.measure), 100 * *work_.explained)};
+  }
+
+  /// The median of the ranks that are not late.
+  template <typename ValueOf>
+  double Usual(ValueOf value_of) const {
+    std::vector<double> values;
+    for (std::size_t r = 0; r < work_.ranks.size(); ++r) {
+      const bool late = std::find(waits_.stragglers.begin(), waits_.stragglers.end(), r) !=
+                        waits_.stragglers.end();
+      if (!late && work_.ranks[r].computing) values.push_back(value_of(work_.ranks[r]));
+    }
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    return SortedPercentile(values, 50);
+  }
+
+  std::int64_t NumberOf(std::size_t rank) const { return ranks_[rank].rank.value_or(0); }
+
+  LateReason ExplainStraggler(std::size_t rank) const {
+    const auto computing = [](const RankWork& row) {
+      return static_cast<double>(row.computing->ns());
+    };
+    const RankWork& late = work_.ranks[rank];
+    const double usual = Usual(computing);
+    if (usual <= 0 || !late.computing) return {.cause = LateCause::kUnknown};
+    const double longer = computing(late) / usual - 1;
+    if (computing(late) - usual < kHalf * PerStep(waits_.ranks[rank].caused)) {
+      return {LateCause::kLateStart,
+              fmt::format("Rank {} computes {} a usual one, which does not explain its lateness: "
+                          "it starts late, by its host, its loader or its link.",
+                          NumberOf(rank),
+                          longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
+                          : longer < -kAlike ? "less than"
+                                             : "as long as")};
+    }
+    const std::string times =
+        fmt::format("Rank {} computes {:.3g} times as long", NumberOf(rank), 1 + longer);
+    if (!late.work) {
+      return {LateCause::kUnknown,
+              times +
+                  " as a usual one; what it had to do was not recorded (record_shapes=True), so "
+                  "whether that is its samples or its GPU cannot be told."};
+    }
+    const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
+    const bool has_more = more >= kHalf * longer;
+    const std::string compared = fmt::format(
+        "{} as a usual one, with {} ({})", times,
+        std::abs(more) < kAlike ? "the same work" : fmt::format("{:.3g} times the work", 1 + more),
+        InWords(work_.measure));
+    if (has_more) return {LateCause::kMoreWork, compared + ": it has more to compute."};
+    if (work_.measure == WorkMeasure::kFlops)
+      return {LateCause::kSlowGpu, compared + ": it is its GPU."};
+    return {LateCause::kUnknown,
+            compared +
+                ": as much input can be more to compute, so whether that or its GPU is the "
+                "reason cannot be told without shapes (record_shapes=True)."};
+  }
+
+  std::span<const RankTimeline> ranks_;
+  const JobWaits& waits_;
+  const JobWork& work_;
+};
+
+}  // namespace
+
+LateReason FindLateCause(std::span<const RankTimeline> ranks, const JobWaits& waits,
+                         const JobWork& work) {
+  return CauseFinder(ranks, waits, work).Find();
+}
+
+}  // namespace headroom
