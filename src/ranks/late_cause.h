@@ -25,11 +25,15 @@ struct LateReason {
   std::string why = {};  ///< A sentence or several; empty: nobody is late.
 };
 
-/// A late rank's reason is its computing where that takes longer than a usual rank's by half of
-/// what it holds the others up or more; and more work is the reason for that where the work is more
-/// by half as large a share or more; bytes of input that are as many tell nothing. Where another
-/// is late each time, it is the work where that explains half of the variance of computing or more,
-/// and the rank that computes longest exceeds the mean of its step by half of what a step loses.
+/// Finds the cause for each late rank; the one that costs the others most names the cause of all.
+///
+/// A rank that computes longer than a usual rank, by at least half of the time that it costs the
+/// others, has more work (if its work is larger by at least half as large a share) or a slow GPU.
+/// Equal bytes of input do not decide between the two. Any other late rank starts late.
+///
+/// If the late rank changes from step to step, the cause is more work if the work explains at least
+/// half of the variance of computing times. It is a late start if the longest computing exceeds the
+/// mean of its step by less than half of what a step loses.
 ///
 /// @param work  CompareWork() of the ranks
 LateReason FindLateCause(std::span<const RankTimeline> ranks, const JobWaits& waits,

@@ -18,8 +18,8 @@
 namespace headroom {
 namespace {
 
-/// Gives files their ranks: what the traces say, else what the names of all files do. Whether they
-/// are of several; kUsage where nobody can tell of one.
+/// Gives each file its rank, and returns whether there are several ranks. The traces tell the rank;
+/// the file names do if no trace does. Fails with kUsage if the rank of only some files is known.
 Result<bool> HasSeveralRanks(std::vector<ProfiledTrace>& files) {
   const bool all_silent = std::none_of(files.begin(), files.end(), [](const ProfiledTrace& file) {
     return file.timeline.rank.has_value();
@@ -50,7 +50,7 @@ Result<bool> HasSeveralRanks(std::vector<ProfiledTrace>& files) {
   return true;
 }
 
-/// Who waits for whom, as the report of the ranks has it.
+/// Adds who waits for whom, with the figures of the report.
 void AddWaiting(const JobRanks& job, JobProfile& profile) {
   const JobWaits& waits = job.waits;
   if (waits.steps == 0 || waits.ranks.size() != job.ranks.size()) return;
@@ -75,7 +75,8 @@ void AddWaiting(const JobRanks& job, JobProfile& profile) {
   profile.waiting = std::move(waiting);
 }
 
-/// Repeated runs of all ranks, each file one of a rank: the first files of the ranks are a run, ...
+/// Joins repeated runs of all ranks. The first file of each rank belongs to the first run, and so
+/// on.
 Result<JobProfile> JoinRunsOfRanks(std::vector<ProfiledTrace> files) {
   std::map<std::int64_t, std::vector<ProfiledTrace*>> by_rank;
   for (ProfiledTrace& file : files) by_rank[*file.timeline.rank].push_back(&file);

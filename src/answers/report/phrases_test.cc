@@ -65,8 +65,8 @@ TEST(Phrases, AChangeThatCostsIsNotRecommended) {
   finding.saves_ms = {.low = 1, .mid = 2, .high = 3};
   EXPECT_EQ(ActionLabel(finding), "do");
   EXPECT_EQ(SavesText(finding), "2.00 ms a step (1.00 ms to 3.00 ms): replayed");
-  finding.saves_note = "at most: were it gone";
-  EXPECT_EQ(SavesText(finding), "2.00 ms a step at most (1.00 ms to 3.00 ms): were it gone");
+  finding.saves_note = "at most: without it";
+  EXPECT_EQ(SavesText(finding), "2.00 ms a step at most (1.00 ms to 3.00 ms): without it");
   finding.saves_note = "replay";
   finding.saves_ms = {.low = -3, .mid = -2, .high = 0};
   EXPECT_EQ(ActionLabel(finding), "do not");

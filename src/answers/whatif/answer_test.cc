@@ -25,7 +25,7 @@ class WhatifAnswer : public testing::Test {
     const auto calls = ParseScenarios(scenarios);
     EXPECT_TRUE(calls.ok()) << calls.status().message();
     Result<ForecastReport> report =
-        AnswerForecasts(job, {.path = "a.json", .calibration = "None.", .note = "Of step 2."},
+        AnswerForecasts(job, {.path = "a.json", .calibration = "None.", .note = "Only step 2."},
                         {.scenarios = scenarios,
                          .calls = calls.value(),
                          .explain = true,
@@ -54,7 +54,7 @@ TEST_F(WhatifAnswer, AnswersInTheOrderAskedFor) {
   const ForecastReport report = Ask({"gpu-speed:factor=2", "host-speed:factor=2"});
   EXPECT_EQ(report.path, "a.json");
   EXPECT_FALSE(report.ranked);
-  EXPECT_NE(report.baseline.steps_note.find("Of step 2."), std::string::npos);
+  EXPECT_NE(report.baseline.steps_note.find("Only step 2."), std::string::npos);
   ASSERT_EQ(report.forecasts.size(), 2u);
   EXPECT_EQ(report.forecasts[0].name, "gpu-speed:factor=2");
   EXPECT_EQ(report.forecasts[1].name, "host-speed:factor=2");
