@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include "base/ascii.h"
+#include "base/read_file.h"
 
 namespace headroom {
 namespace {
@@ -173,6 +179,16 @@ JobProfile ProfileOf(const Field& root) {
   return profile;
 }
 
+/// The first bytes of a regular file; empty where it cannot be read.
+std::string BeginOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return "";
+  std::array<char, 256> buffer{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(buffer.data(), buffer.size());
+  return {buffer.data(), static_cast<std::size_t>(file.gcount())};
+}
+
 }  // namespace
 
 Status CheckBaselineName(std::string_view name) {
@@ -214,6 +230,24 @@ Result<JobProfile> ParseBaseline(const NamedText& file) {
         fmt::format("{}: not a baseline: {}; save it anew (headroom baseline save NAME TRACE...)",
                     file.name, wrong.what));
   }
+}
+
+Result<std::optional<JobProfile>> FindBaseline(const std::string& named,
+                                               const std::string& folder) {
+  std::error_code error;
+  std::string path = named;
+  if (!std::filesystem::exists(named, error)) {
+    path = BaselinePath(folder, named);
+    if (!CheckBaselineName(named).ok() || !std::filesystem::exists(path, error))
+      return std::optional<JobProfile>();
+  } else if (!LooksLikeBaseline(BeginOf(named))) {
+    return std::optional<JobProfile>();
+  }
+  const Result<std::optional<std::string>> content = ReadFile(path);
+  if (!content.ok()) return content.status();
+  Result<JobProfile> profile = ParseBaseline({path, content.value().value_or("")});
+  if (!profile.ok()) return profile.status();
+  return std::optional<JobProfile>(std::move(profile).value());
 }
 
 }  // namespace headroom

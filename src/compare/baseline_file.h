@@ -2,6 +2,7 @@
 // answers/diff/baseline_json.h writes it), and the names of baselines.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,5 +27,9 @@ bool LooksLikeBaseline(std::string_view begin);
 
 /// Fails (kBadInput) with the file and what is wrong.
 Result<JobProfile> ParseBaseline(const NamedText& file);
+
+/// The baseline that `named` is: a file that says so, or, where no such file is there, a name in
+/// `folder`. nullopt: it is to be read as a trace. Fails (kBadInput) where the file is broken.
+Result<std::optional<JobProfile>> FindBaseline(const std::string& named, const std::string& folder);
 
 }  // namespace headroom

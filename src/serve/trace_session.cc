@@ -159,37 +159,27 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
   if (Status status = plan.Check(); !status.ok()) return status;
   plan.prices_path.clear();
   plan.carbon_path.clear();
-  const bool whole_job = plan.total_steps.has_value();
   const Result<const GpuModels*> models = Models();
   if (!models.ok()) return models.status();
-  const Result<std::vector<DeviceRates>> targets =
+  Result<std::vector<DeviceRates>> targets =
       gpus.empty() ? models.value()->All(nullptr) : models.value()->AllNamed(gpus);
   if (!targets.ok()) return targets.status();
-  JobPlan job_plan(std::move(plan));
-  if (Status status = job_plan.Load(models.value()->devices()); !status.ok()) return status;
+  Result<PredictAnswer> answer =
+      PredictAnswer::Make(*models.value(), std::move(targets).value(), std::move(plan));
+  if (!answer.ok()) return answer.status();
   const std::lock_guard<std::mutex> lock(mutex_);
-  PredictReport report;
-  report.constants = models.value()->constants().about;
   if (why_no_forecasts_.code() == StatusCode::kNoAnswer) {
-    report.abstained.push_back({.trace = path(), .why = why_no_forecasts_.message()});
+    answer.value().AddAbstention(path(), why_no_forecasts_.message());
   } else if (!forecaster_) {
     return why_no_forecasts_;
   } else {
     const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
     if (!source.ok()) return source.status();
-    const PredictQuestion question = {.trace = path(),
-                                      .batch_curve = batch_curve,
-                                      .whole_job = whole_job,
-                                      .machines = job_plan.machines()};
-    Baseline baseline = forecaster_->baseline();
-    baseline.AlsoNote(job_.note);
-    Status status = AddPrediction(*job_.job, baseline, *models.value(), source.value(),
-                                  targets.value(), question, report);
+    Status status = answer.value().AddTrace(*job_.job, *forecaster_, job_.note, source.value(),
+                                            {.trace = path(), .batch_curve = batch_curve});
     if (!status.ok()) return status;
   }
-  FindTies(report.targets);
-  job_plan.Make(report);
-  return RenderPredictJson(report);
+  return RenderPredictJson(std::move(answer.value()).Finish());
 }
 
 Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuestion network) {

@@ -1,54 +1,64 @@
-// Answers `headroom predict` for a recorded job, for the command line and the page.
+// Answers `headroom predict`, for the command line and the page.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "answers/predict/job_plan.h"
+#include "answers/predict/recorded_steps.h"
 #include "answers/predict/render.h"
 #include "base/status.h"
-#include "predict/energy.h"
+#include "kernels/device_rates.h"
 #include "predict/gpu_models.h"
-#include "predict/memory_timeline.h"
+#include "predict/operator_list.h"
 #include "whatif/forecast.h"
 #include "whatif/job/job.h"
 
 namespace headroom {
 
-struct PredictQuestion {
-  std::string trace;          ///< Its path.
-  std::string workload = {};  ///< The same, where it is one of several; else empty.
-  double host_factor = 1;     ///< How many times as fast the other machine's host is.
-  bool batch_curve = false;
-  bool whole_job = false;  ///< Hours are asked for, so there must be steps.
-  std::optional<RecordedMemory> timeline = {};
-  std::span<const PlannedMachine> machines = {};  ///< To which a job of one GPU may be scaled out.
+/// One question, asked of several jobs for the same GPUs.
+class PredictAnswer {
+ public:
+  /// Reads the prices and grids that the plan names. Fails as JobPlanQuestion::Check() and
+  /// JobPlan::Load() do.
+  ///
+  /// @param models  outlives it
+  static Result<PredictAnswer> Make(const GpuModels& models, std::vector<DeviceRates> targets,
+                                    JobPlanQuestion plan);
+
+  /// Adds a recorded job. Where the forecaster has no forecasts, the report says why. Fails as
+  /// AddRecordedStep() does.
+  ///
+  /// @param note      CalibratedJob::note
+  /// @param source    SourceGpuOf()
+  /// @param question  its `whole_job` and `machines` come from the plan
+  Status AddTrace(const Job& job, const Forecaster& forecaster, const std::string& note,
+                  const DeviceRates& source, RecordedStepQuestion question);
+  /// Adds steps that are known by operators and shapes. Fails as AddListedSteps() does.
+  Status AddLists(std::span<const OperatorList> lists, const std::string& path);
+  /// Adds a trace that cannot be replayed.
+  void AddAbstention(const std::string& trace, const std::string& why);
+
+  /// Returns the report of all that was added.
+  PredictReport Finish() &&;
+
+ private:
+  PredictAnswer(const GpuModels& models, std::vector<DeviceRates> targets, JobPlanQuestion plan)
+      : models_(models),
+        targets_(std::move(targets)),
+        is_whole_job_(plan.total_steps.has_value()),
+        plan_(std::move(plan)) {}
+
+  const GpuModels& models_;
+  std::vector<DeviceRates> targets_;
+  bool is_whole_job_;
+  JobPlan plan_;
+  PredictReport report_;
 };
 
-/// The GPU of a trace; fails (kNoAnswer) where it does not tell.
-///
-/// @param from  name of the user's; empty: what the trace says. kUsage where it says another.
-Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
-                                const std::string& from);
-
-/// Adds the job, and what it takes on each target. Fails (kNoAnswer) with what the trace lacks.
-///
-/// @param baseline  Forecaster's, of the job
-/// @param source    SourceGpuOf()
-Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& models,
-                     const DeviceRates& source, std::span<const DeviceRates> targets,
-                     const PredictQuestion& question, PredictReport& report);
-
-/// By the model, with what the step's own range adds to its error.
-///
-/// @param measured_over_model  MeasuredOverModel() of the recorded GPU; nullopt: nothing was
-///                             measured
-std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity& activity,
-                                   const PredictedMs& step, const KernelConstants& constants,
-                                   std::optional<double> measured_over_model = std::nullopt);
-
-/// Fills in which GPUs cannot be told apart.
+/// Fills in which GPUs of a workload cannot be told apart.
 void FindTies(std::vector<PredictedTarget>& targets);
 
 }  // namespace headroom

@@ -2,278 +2,71 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "analysis/test_trace.h"
-#include "kernels/test_devices.h"
 
 namespace headroom {
 namespace predict_answer_test {
-
-constexpr double kTolerance = 1e-9;
-constexpr std::int64_t kStepUs = 10'000;
-constexpr int kSteps = 3;
 
 const GpuModels& Models() {
   static const GpuModels models = GpuModels::Load({}, std::nullopt).value();
   return models;
 }
 
-struct Shape {
-  std::string_view dims = "[[32, 4096], [4096, 4096]]";
-  std::int64_t kernel_us = 9'980;  ///< Begins after 20 us; steps are timed by the ends of kernels.
-  bool marked = true;              ///< Each step has a marker.
-};
+Result<PredictAnswer> AnswerOn(const std::string& gpu, JobPlanQuestion plan = {}) {
+  return PredictAnswer::Make(Models(), {Models().RatesNamed(gpu).value()}, std::move(plan));
+}
 
-/// Three steps of 10 ms, each with one product for which the host waits.
-StoreBuilder Steps(const Shape& shape = {}) {
+/// Adds three steps of 10 ms on an H200.
+Status AddSteps(RecordedStepQuestion question, PredictAnswer& answer) {
   StoreBuilder b;
-  for (int step = 0; step < kSteps; ++step) {
-    const std::int64_t begin = step * kStepUs;
-    if (shape.marked) b.Step(step, kMain, begin, kStepUs);
-    auto& op = b.Op("aten::mm", kMain, begin + 1, 20).Sequence(step);
-    if (!shape.dims.empty()) op.Shapes(shape.dims, R"(["float", "float"])");
+  for (int step = 0; step < 3; ++step) {
+    const std::int64_t begin = step * 10'000;
+    b.Step(step, kMain, begin, 10'000);
     b.Call("cudaLaunchKernel", kMain, begin + 5, 4, step + 1);
-    b.Kernel(kGemm, kStream, begin + 20, shape.kernel_us, step + 1);
-    b.Call("cudaDeviceSynchronize", kMain, begin + 30,
-           std::max<std::int64_t>(shape.kernel_us - 10, 5));
+    b.Kernel(kGemm, kStream, begin + 20, 9'000, step + 1);
+    b.Call("cudaDeviceSynchronize", kMain, begin + 30, 9'000);
   }
-  return b;
+  const std::unique_ptr<TraceStore> store = b.Build();
+  const auto job = Job::Make(*store, TestReferenceData(), {}, Calibration());
+  EXPECT_TRUE(job.ok()) << job.status().message();
+  return answer.AddTrace(*job.value(), Forecaster(*job.value()), "steps 0 to 2",
+                         Models().RatesNamed("H200").value(), std::move(question));
 }
 
-/// Samples of the energy counter, one per millisecond.
-void AddPower(double watts, StoreBuilder& b) {
-  constexpr std::int64_t kEveryUs = 1'000;
-  for (std::int64_t us = 0; us <= kSteps * kStepUs; us += kEveryUs)
-    b.Counter("gpu_energy_j", "GPU 0", "J", us, 1000 + watts * static_cast<double>(us) / 1e6);
+TEST(PredictAnswer, RefusesAPlanWithoutALength) {
+  const Result<PredictAnswer> answer = AnswerOn("T4", {.region = "DE"});
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.status().code(), StatusCode::kUsage);
 }
 
-struct RecordedJob {
-  explicit RecordedJob(const StoreBuilder& builder, std::optional<std::int64_t> ranks = {})
-      : store(builder.Build()) {
-    store->metadata.world_size = ranks;
-    Result<std::unique_ptr<Job>> made = Job::Make(*store, TestReferenceData(), {}, Calibration());
-    EXPECT_TRUE(made.ok()) << made.status().message();
-    job = std::move(made).value();
-  }
-  std::unique_ptr<TraceStore> store;
-  std::unique_ptr<Job> job;
-};
-
-Status Add(const RecordedJob& recorded, const std::vector<std::string>& gpus,
-           const PredictQuestion& question, PredictReport& report) {
-  Baseline baseline;
-  baseline.corrected = {.low = 9, .mid = 10, .high = 12};
-  const Result<std::vector<DeviceRates>> targets = Models().AllNamed(gpus);
-  EXPECT_TRUE(targets.ok()) << targets.status().message();
-  const DeviceRates source = Models().RatesNamed("H200").value();
-  return AddPrediction(*recorded.job, baseline, Models(), source, targets.value(), question,
-                       report);
+TEST(PredictAnswer, ATraceThatCannotBeReplayedLeavesTheOthers) {
+  Result<PredictAnswer> answer = AnswerOn("T4");
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  answer.value().AddAbstention("a.json", "no GPU work");
+  ASSERT_TRUE(AddSteps({.trace = "b.json"}, answer.value()).ok());
+  const PredictReport report = std::move(answer.value()).Finish();
+  ASSERT_EQ(report.abstained.size(), 1u);
+  EXPECT_EQ(report.abstained[0].trace, "a.json");
+  EXPECT_EQ(report.abstained[0].why, "no GPU work");
+  ASSERT_EQ(report.targets.size(), 1u);
+  EXPECT_EQ(report.targets[0].gpu, "T4");
+  ASSERT_EQ(report.baselines.size(), 1u);
+  EXPECT_NE(report.baselines[0].steps_note.find("steps 0 to 2"), std::string::npos)
+      << report.baselines[0].steps_note;
+  EXPECT_NE(report.constants, "");
+  EXPECT_FALSE(report.targets[0].hours.has_value());
 }
 
-PredictReport Predicted(const RecordedJob& recorded, const std::vector<std::string>& gpus,
-                        const PredictQuestion& question = {.trace = "a.json"}) {
-  PredictReport report;
-  const Status status = Add(recorded, gpus, question, report);
-  EXPECT_TRUE(status.ok()) << status.message();
-  return report;
-}
-
-TEST(SourceGpuOf, TheTraceOrElseTheUserNamesIt) {
-  StoreBuilder unnamed = Steps(), named = Steps(), unknown = Steps(), sized = Steps();
-  named.NameDevice(0, "NVIDIA H200");
-  unknown.NameDevice(0, "Acme 9000");
-  // A T4: 0.92 of its 16 GiB.
-  sized.SizeDevice(0, 40, 15'805'479'649, {7, 5});
-  StoreBuilder beside_unnamed = named, beside_t4 = named;
-  beside_unnamed.SizeDevice(1, 7, 1'000, {9, 0}).Kernel(kGemm, kStream, 100, 100).Device(1);
-  beside_t4.NameDevice(1, "Tesla T4").Kernel(kGemm, kStream, 100, 100).Device(1);
-  const struct {
-    const StoreBuilder& builder;
-    const char* from;
-    const char* gpu;  ///< nullptr: fails with `words`.
-    StatusCode code = StatusCode::kOk;
-    const char* words = "";
-  } kCases[] = {
-      {named, "", "H200"},
-      {named, "NVIDIA H200 SXM", "H200"},
-      {named, "T4", nullptr, StatusCode::kUsage,
-       "--from T4: a.json was recorded on NVIDIA H200, as it says"},
-      {sized, "", "T4"},
-      {sized, "H200", "H200"},
-      {beside_unnamed, "", "H200"},
-      {beside_t4, "", nullptr, StatusCode::kNoAnswer,
-       "a.json: not recorded on one GPU that is known: NVIDIA H200, Tesla T4; name the GPU"},
-      {unnamed, "T4", "T4"},
-      {unnamed, "T44", nullptr, StatusCode::kUsage, "no GPU 'T44' is known; near names"},
-      {unnamed, "", nullptr, StatusCode::kNoAnswer,
-       "a.json: the trace does not say which GPU it was recorded on; name the GPU with --from"},
-      {unknown, "", nullptr, StatusCode::kNoAnswer,
-       "a.json: not recorded on one GPU that is known: Acme 9000; name the GPU with --from"},
-  };
-  for (const auto& c : kCases) {
-    const RecordedJob recorded(c.builder);
-    const Result<DeviceRates> source = SourceGpuOf(Models(), *recorded.job, "a.json", c.from);
-    if (c.gpu != nullptr) {
-      ASSERT_TRUE(source.ok()) << source.status().message();
-      EXPECT_EQ(source.value().device->short_name, c.gpu);
-    } else {
-      ASSERT_FALSE(source.ok()) << c.words;
-      EXPECT_EQ(source.status().code(), c.code) << c.words;
-      EXPECT_EQ(source.status().message().rfind(c.words, 0), 0u) << source.status().message();
-    }
-  }
-}
-
-TEST(AddPrediction, TheRecordedGpuKeepsTheBaselineUnlessTheHostChanges) {
-  const RecordedJob recorded(Steps());
-  const PredictReport report = Predicted(recorded, {"T4", "H200"});
-  EXPECT_EQ(report.source_gpu, "H200");
-  ASSERT_EQ(report.targets.size(), 2u);
-  const PredictedTarget& t4 = report.targets[0];
-  const PredictedTarget& h200 = report.targets[1];
-  EXPECT_EQ(t4.gpu, "T4");
-  EXPECT_NEAR(*t4.speedup, 10 / t4.step.mid, kTolerance);
-  EXPECT_EQ(h200.step.low, 9);
-  EXPECT_EQ(h200.step.high, 12);
-  EXPECT_EQ(h200.speedup, 1);
-  EXPECT_EQ(h200.doubt, "");
-  EXPECT_EQ(h200.limited_by, "gpu");
-  const RecordedJob short_kernels(Steps({.kernel_us = 5}));
-  EXPECT_EQ(Predicted(short_kernels, {"H200"}).targets[0].limited_by, "host");
-  EXPECT_EQ(h200.samples, 32);
-  const PredictReport faster = Predicted(recorded, {"H200"}, {.trace = "a.json", .host_factor = 2});
-  EXPECT_GE(faster.targets[0].step.mid, 9.98) << "what the kernel takes";
-  EXPECT_LE(faster.targets[0].step.mid, 10);
-  EXPECT_GT(faster.targets[0].step.low, 9.5) << "a range of its own";
-}
-
-// A job may use 15.8 GB of a T4.
-TEST(AddPrediction, EachJobIsAGroupWithAMemoryOfItsOwn) {
-  const RecordedJob recorded(Steps());
-  PredictReport report;
-  for (const auto& [name, bytes] : {std::pair("a.json", 14e9), std::pair("b.json", 16e9)}) {
-    const RecordedMemory timeline{.parameters = bytes};
-    const PredictQuestion question{.trace = name, .workload = name, .timeline = timeline};
-    ASSERT_TRUE(Add(recorded, {"T4"}, question, report).ok());
-  }
-  ASSERT_EQ(report.targets.size(), 2u);
-  EXPECT_EQ(report.targets[0].group, 0u);
-  EXPECT_EQ(report.targets[0].fits, true);
-  EXPECT_EQ(report.targets[1].group, 1u);
-  EXPECT_EQ(report.targets[1].fits, false);
-  EXPECT_EQ(report.targets[1].workload, "b.json");
-  EXPECT_EQ(report.baselines.at(1).trace, "b.json");
-}
-
-// 400 W for 10 ms on each of four ranks is 16 J.
-TEST(AddPrediction, MeasuredEnergyIsOfTheRecordedGpuAndOfAllRanks) {
-  StoreBuilder builder = Steps();
-  AddPower(400, builder);
-  const RecordedJob recorded(builder, 4);
-  const PredictReport report = Predicted(recorded, {"H200"});
-  EXPECT_EQ(report.baselines[0].gpus, 4);
-  EXPECT_NEAR(report.baselines[0].energy->joules, 16, kTolerance);
-  EXPECT_EQ(report.targets[0].gpus, 4);
-  EXPECT_NEAR(report.targets[0].energy->joules, 16, kTolerance);
-  EXPECT_EQ(report.targets[0].energy->source, EnergySource::kCounter);
-  const PredictReport other = Predicted(recorded, {"H200"}, {.trace = "a.json", .host_factor = 2});
-  EXPECT_EQ(other.targets[0].energy->source, EnergySource::kModel);
-}
-
-// The model has about 350 W for a busy H200. It clamps the ratio 33 / 350 to 0.5.
-TEST(AddPrediction, OtherGpusCarryWhatTheModelIsOffBy) {
-  StoreBuilder builder = Steps();
-  const RecordedJob modelled(builder);
-  AddPower(33, builder);
-  const RecordedJob measured(builder);
-  const PredictedTarget by_model = Predicted(modelled, {"T4"}).targets[0];
-  const PredictedTarget carried = Predicted(measured, {"T4"}).targets[0];
-  EXPECT_NEAR(carried.energy->joules, by_model.energy->joules / 2, kTolerance);
-  EXPECT_EQ(carried.why, by_model.why +
-                             "; energy is the model's times 0.50, what was measured on H200 over "
-                             "the model");
-}
-
-TEST(AddPrediction, IgnoresAWorldSizeAboveAMillion) {
-  for (const auto& [ranks, gpus] :
-       {std::pair(1'000'000, 1'000'000), std::pair(1'000'001, 1), std::pair(0, 1)})
-    EXPECT_EQ(Predicted(RecordedJob(Steps(), ranks), {"T4"}).targets[0].gpus, gpus) << ranks;
-}
-
-TEST(AddPrediction, RefusesQuestionsAboutStepsOrSamplesThatTheTraceLacks) {
-  const RecordedJob unmarked(Steps({.marked = false})), shapeless(Steps({.dims = ""}));
-  const struct {
-    const RecordedJob& recorded;
-    PredictQuestion question;
-    const char* words;
-  } kCases[] = {
-      {unmarked, {.trace = "a.json", .whole_job = true}, "a.json: nothing marks its steps, which "},
-      {unmarked, {.trace = "a.json", .batch_curve = true}, "a.json: nothing marks its steps, "},
-      {shapeless, {.trace = "a.json", .batch_curve = true}, "a.json: --batch-curve: the trace "}};
-  for (const auto& c : kCases) {
-    PredictReport report;
-    const Status status = Add(c.recorded, {"T4"}, c.question, report);
-    EXPECT_EQ(status.code(), StatusCode::kNoAnswer) << c.words;
-    EXPECT_EQ(status.message().rfind(c.words, 0), 0u) << status.message();
-    EXPECT_TRUE(report.targets.empty() && report.baselines.empty()) << c.words;
-  }
-  EXPECT_FALSE(Predicted(unmarked, {"T4"}).targets[0].samples.has_value());
-}
-
-// A job may use 15.8 GB of a T4 (0.92 * 16 GiB) and 150.1 GB of an H200. A tenth is margin.
-TEST(AddPrediction, FitsUnlessTheMarginDecides) {
-  const struct {
-    double bytes;
-    const char* gpu;
-    std::optional<bool> fits;
-  } kCases[] = {{14e9, "T4", true},    {15e9, "T4", std::nullopt},    {16e9, "T4", false},
-                {135e9, "H200", true}, {136e9, "H200", std::nullopt}, {151e9, "H200", false}};
-  const RecordedJob recorded(Steps());
-  for (const auto& c : kCases) {
-    const RecordedMemory timeline{.parameters = c.bytes};
-    const PredictReport report =
-        Predicted(recorded, {c.gpu}, {.trace = "a.json", .timeline = timeline});
-    EXPECT_EQ(report.targets[0].fits, c.fits) << c.gpu << " " << c.bytes;
-    EXPECT_EQ(report.targets[0].memory_bytes, c.bytes);
-  }
-}
-
-TEST(AddPrediction, OnlyAJobOfOneGpuThatFitsIsScaledOut) {
-  PlannedMachine machine{.price = 6, .gpu = "T4", .gpus = 2, .topology = {}};
-  machine.topology = FlatTopology(100, DurationNs(0), 2);
-  PredictQuestion question{.trace = "a.json", .machines = std::span(&machine, 1)};
-  const RecordedJob one(Steps()), four(Steps(), 4);
-  EXPECT_TRUE(Predicted(four, {"T4"}, question).targets[0].machines.empty());
-  question.timeline = RecordedMemory{.parameters = 16e9};
-  const PredictReport report = Predicted(one, {"T4"}, question);
-  ASSERT_EQ(report.targets[0].machines.size(), 1u);
-  EXPECT_EQ(report.targets[0].machines[0].price, 6u);
-  EXPECT_EQ(report.targets[0].machines[0].no_answer,
-            "buckets as large as its gradients do not fit beside the job");
-}
-
-// 700 W for 100 ms is 70 J.
-TEST(EnergyOn, TheRangeOfTheStepWidensItsError) {
-  const KernelConstants& constants = Models().constants();
-  const DeviceRates h200 = Models().RatesNamed("H200").value();
-  const StepActivity idle{.step_ms = 100};
-  const double joules = 70 * constants.energy_idle;
-  const struct {
-    PredictedMs step;
-    double of_time;
-  } kCases[] = {{{.low = 90, .mid = 100, .high = 130}, 0.3},
-                {{.low = 60, .mid = 100, .high = 130}, 0.4},
-                {{.low = 0, .mid = 0, .high = 130}, 0}};
-  for (const auto& c : kCases) {
-    const StepEnergy energy = *EnergyOn(h200, idle, c.step, constants);
-    EXPECT_NEAR(energy.joules, joules, kTolerance);
-    EXPECT_NEAR(energy.error, std::hypot(constants.energy_error, c.of_time), kTolerance);
-    EXPECT_NEAR(EnergyOn(h200, idle, c.step, constants, 1.5)->joules, 1.5 * joules, kTolerance);
-  }
+TEST(PredictAnswer, ThePlanTurnsStepsIntoHours) {
+  Result<PredictAnswer> answer = AnswerOn("H200", {.total_steps = 360'000});
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  ASSERT_TRUE(AddSteps({.trace = "a.json"}, answer.value()).ok());
+  const PredictReport report = std::move(answer.value()).Finish();
+  ASSERT_EQ(report.targets.size(), 1u);
+  EXPECT_NEAR(*report.targets[0].hours, report.targets[0].step.mid / 10, 1e-9);
 }
 
 TEST(FindTies, AreWithinAGroupAndIncludeIntervalsThatTouch) {

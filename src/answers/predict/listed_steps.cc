@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "answers/predict/answer.h"
 #include "answers/predict/machine_steps.h"
+#include "answers/predict/recorded_steps.h"
 #include "cost/device_spec.h"
 #include "network/gradient_exchange.h"
 #include "predict/step_estimate.h"

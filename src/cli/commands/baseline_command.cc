@@ -2,22 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "analysis/names/reference_data.h"
 #include "answers/diff/baseline_json.h"
+#include "answers/diff/baseline_list.h"
 #include "answers/diff/render.h"
 #include "base/atomic_file.h"
 #include "cli/inputs/profile_run.h"
 #include "cli/terminal/output.h"
 #include "compare/baseline_file.h"
 #include "compare/this_machine.h"
-#include "render/json_writer.h"
 #include "render/number_format.h"
-#include "render/text_page.h"
 
 namespace headroom::cli {
 namespace {
@@ -35,37 +33,6 @@ no whole step; 4 cannot write, or internal error.
 )";
 
 constexpr std::size_t kRows = 24;  ///< Of each table of a baseline.
-
-/// A file of the folder, and what is wrong with it, if anything.
-struct Listed {
-  std::string file;
-  JobProfile profile;
-  std::string problem;
-};
-
-Result<std::vector<Listed>> ReadFolder(const std::string& folder) {
-  std::error_code error;
-  std::vector<Listed> listed;
-  if (!fs::exists(folder, error)) return listed;
-  fs::directory_iterator entries(folder, error);
-  if (error) return Status::BadInput(fmt::format("{}: cannot read: {}", folder, error.message()));
-  for (const auto& entry : entries) {
-    if (entry.path().extension() != ".json") continue;
-    Listed& row = listed.emplace_back();
-    row.file = entry.path().filename().string();
-    Result<std::optional<JobProfile>> profile = FindBaseline(entry.path().string(), folder);
-    if (!profile.ok()) {
-      row.problem = "not a baseline that can be read";
-    } else if (!profile.value()) {
-      row.problem = "not a baseline";
-    } else {
-      row.profile = std::move(*profile.value());
-    }
-  }
-  std::sort(listed.begin(), listed.end(),
-            [](const Listed& x, const Listed& y) { return x.file < y.file; });
-  return listed;
-}
 
 }  // namespace
 
@@ -133,60 +100,12 @@ Status BaselineCommand::Save() const {
 }
 
 Status BaselineCommand::List() const {
-  const Result<std::vector<Listed>> listed = ReadFolder(folder_);
-  if (!listed.ok()) return listed.status();
-  if (json_) {
-    JsonWriter json;
-    json.BeginObject(JsonWriter::Layout::kLines);
-    json.Key("schema").String("headroom.baselines/1");
-    json.Key("folder").String(folder_);
-    json.Key("baselines").BeginArray(JsonWriter::Layout::kLines);
-    for (const Listed& row : listed.value()) {
-      json.BeginObject();
-      json.Key("file").String(row.file);
-      json.Key("problem").StringOrNull(row.problem);
-      const bool fine = row.problem.empty();
-      json.Key("name").StringOrNull(row.profile.baseline);
-      json.Key("step_ms").Number(fine ? std::optional(row.profile.median_ms) : std::nullopt);
-      json.Key("steps").Integer(fine ? std::optional(row.profile.steps) : std::nullopt);
-      json.Key("runs").Integer(
-          fine ? std::optional(static_cast<std::int64_t>(row.profile.runs.size())) : std::nullopt);
-      json.Key("verdict").StringOrNull(row.profile.verdict);
-      json.Key("gpu").StringOrNull(FactOf(row.profile, "gpu"));
-      json.EndObject();
-    }
-    json.EndArray();
-    json.EndObject();
-    return WriteResult(std::move(json).Take() + "\n", "");
-  }
-  TextPage page(UseColor(ColorMode::kAuto, ""), CharsetOfEnvironment());
-  page.Heading("Baselines", Printable(folder_, CharsetOfEnvironment()), Style::kDim);
-  std::vector<std::vector<Span>> rows;
-  for (const Listed& row : listed.value()) {
-    if (!row.problem.empty()) {
-      rows.push_back({{row.file}, {""}, {""}, {""}, {row.problem, Style::kWarning}, {""}});
-      continue;
-    }
-    rows.push_back({{fs::path(row.file).stem().string()},
-                    {MsText(row.profile.median_ms)},
-                    {fmt::format("{}", row.profile.steps)},
-                    {fmt::format("{}", row.profile.runs.size())},
-                    {row.profile.verdict},
-                    {std::string(FactOf(row.profile, "gpu"))}});
-  }
-  using Kind = TextColumn::Kind;
-  if (rows.empty()) {
-    page.Paragraph("  ", "There is none; headroom baseline save NAME TRACE... saves one.");
-  } else {
-    page.Table({{"name", Kind::kName},
-                {"step"},
-                {"steps"},
-                {"runs"},
-                {"verdict", Kind::kText},
-                {"GPU", Kind::kName}},
-               rows);
-  }
-  return WriteResult(std::move(page).Take(), "");
+  const Result<BaselineList> list = ListBaselines(folder_);
+  if (!list.ok()) return list.status();
+  return WriteResult(json_ ? RenderBaselinesJson(list.value()) + "\n"
+                           : RenderBaselinesText(list.value(), UseColor(ColorMode::kAuto, ""),
+                                                 CharsetOfEnvironment()),
+                     "");
 }
 
 }  // namespace headroom::cli

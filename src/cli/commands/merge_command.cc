@@ -6,24 +6,18 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/job_traces.h"
 #include "cli/inputs/open_with_progress.h"
 #include "cli/terminal/file_ending.h"
 #include "cli/terminal/output.h"
-#include "export/chrome_events.h"
-#include "export/trace_file.h"
-#include "ingest/open_trace.h"
 #include "render/escape.h"
 #include "render/number_format.h"
-#include "store/carried_damage.h"
-#include "store/software_version.h"
 
 namespace headroom::cli {
 namespace {
@@ -36,33 +30,6 @@ The file opens in the Perfetto viewer (ui.perfetto.dev) and in chrome://tracing.
 the collectives that ranks ran together (docs/report.md, "job_ranks"). Exit codes: 0 fine; 2 usage;
 3 a file is unreadable or no trace; 4 cannot write, or internal error.
 )";
-
-std::string LabelOf(const RankTimeline& rank) {
-  return fmt::format("rank {}{}{}", rank.rank.value_or(0), rank.host.empty() ? "" : " on ",
-                     rank.host);
-}
-
-/// What all ranks have in common, which alone is true of the file.
-class CommonSource {
- public:
-  void Add(const TraceMetadata& metadata) {
-    const TraceSource one(metadata);
-    if (!all_) {
-      all_ = one;
-      return;
-    }
-    if (all_->recorded_as != one.recorded_as) all_->recorded_as.clear();
-    all_->is_forecast = all_->is_forecast && one.is_forecast;
-    all_->names_and_times_only = all_->names_and_times_only && one.names_and_times_only;
-    std::erase_if(all_->versions, [&](const SoftwareVersion& row) {
-      return std::find(one.versions.begin(), one.versions.end(), row) == one.versions.end();
-    });
-  }
-  std::string Members() const { return all_ ? SourceMembers(*all_) : ""; }
-
- private:
-  std::optional<TraceSource> all_;
-};
 
 /// A file that is given twice would count as two ranks where it does not tell its own.
 Status RefuseTwice(const std::vector<std::string>& paths) {
@@ -100,84 +67,21 @@ MergeCommand::MergeCommand(Command parent) : threads_(DefaultThreads()) {
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
-Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const {
+Result<JobTraces> MergeCommand::ReadRanks(const TraceFiles& files) const {
   Result<JobTraces> traces =
       ReadJobTraces(files, {.analysis = {}, .threads = threads_, .quiet = quiet_});
   if (!traces.ok()) return traces.status();
-  Job job{std::move(traces).value()};
-  if (job.ranks.ranks.size() < 2) {
+  const JobRanks& job = traces.value().ranks;
+  if (job.ranks.size() < 2) {
     // All but one at most may be of ranks that the job does not have.
     return Status::Usage(
         fmt::format("merge needs the files of two ranks or more of one job; {}",
-                    job.ranks.issues.empty() ? "there is one" : job.ranks.issues.front().detail));
+                    job.issues.empty() ? "there is one" : job.issues.front().detail));
   }
-  for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
-    const TimeNs first = job.firsts[r];
-    const TimeNs shifted = first + ShiftAt(job, r, first);
-    if (shifted < TimeNs(0)) job.lead = std::max(job.lead, TimeNs(0) - shifted);
-  }
-  return job;
+  return traces;
 }
 
-DurationNs MergeCommand::ShiftAt(const Job& job, std::size_t rank, TimeNs own) {
-  const RankClock& clock = job.ranks.alignment.clocks[rank];
-  const std::size_t reference = job.ranks.alignment.clocks.front().root;
-  const bool joined = clock.aligned && clock.root == reference;
-  const DurationNs base = job.bases[rank], zero = job.bases[reference];
-  if (joined) return clock.Aligned(own + base) - own - zero;
-  // By the machines' own clocks, where both tell theirs; else from the same zero on. Ranks that are
-  // aligned with each other go by the clock of one of them.
-  const DurationNs root = clock.aligned ? job.bases[clock.root] : base;
-  const TimeNs seen = clock.aligned ? clock.Aligned(own + base) : own + base;
-  return seen - own - (root > DurationNs(0) && zero > DurationNs(0) ? zero : root);
-}
-
-Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
-  const std::size_t reference = job.ranks.alignment.clocks.front().root;
-  const DurationNs zero = job.bases[reference];
-  Result<TraceFile> file = TraceFile::Create(
-      output_path_,
-      zero > DurationNs(0)
-          ? fmt::format(R"("schemaVersion":1,"displayTimeUnit":"ms","baseTimeNanoseconds":{})",
-                        (zero - job.lead).ns())
-          : R"("schemaVersion":1,"displayTimeUnit":"ms")");
-  if (!file.ok()) return file.status();
-  UsedNumbers used;
-  std::int64_t events = 0;
-  std::vector<std::string> devices;
-  ImportLog damage;
-  CommonSource source;
-  for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
-    const RankTimeline& rank = job.ranks.ranks[r];
-    OpenOptions options;
-    options.threads = threads_;
-    const Result<std::unique_ptr<TraceStore>> store = OpenTrace(rank.path, options);
-    if (!store.ok()) return store.status();
-    AddCarried(store.value()->log, damage);
-    source.Add(store.value()->metadata);
-    const EventPlacing placing = {
-        .time = [&](TimeNs own) { return own + ShiftAt(job, r, own) + job.lead; },
-        .label = LabelOf(rank),
-        // Numbers that some viewers keep for themselves are below.
-        .first_process = std::max<std::int64_t>(1, used.processes),
-        .first_device = used.devices,
-        .first_id = used.ids};
-    for (std::string& row : DevicePropertiesOf(*store.value(), placing))
-      devices.push_back(std::move(row));
-    used = WriteChromeEvents(*store.value(), placing,
-                             [&](std::string_view event) { file.value().Add(event); });
-    events += used.events;
-    // A full disk is not written to a thousand times.
-    if (!file.value().status().ok()) return file.value().status();
-  }
-  const Status written =
-      file.value().Commit(fmt::format("\"deviceProperties\":[{}]{}{}", fmt::join(devices, ",\n"),
-                                      source.Members(), DamageMember(damage)));
-  if (!written.ok()) return written;
-  return events;
-}
-
-std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
+std::string MergeCommand::Summary(const JobTraces& job, std::int64_t events) const {
   const Alignment& alignment = job.ranks.alignment;
   std::vector<std::string> alone;
   DurationNs uncertainty;
@@ -229,9 +133,9 @@ Status MergeCommand::Run() {
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   if (Status status = RefuseTwice(files.value().paths); !status.ok()) return status;
-  const Result<Job> job = ReadRanks(files.value());
+  const Result<JobTraces> job = ReadRanks(files.value());
   if (!job.ok()) return job.status();
-  const Result<std::int64_t> events = WriteRanks(job.value());
+  const Result<std::int64_t> events = WriteMergedTrace(job.value(), output_path_, threads_);
   if (!events.ok()) return events.status();
   if (!quiet_)
     Remark(RemarkOnTraceEnding(output_path_, TraceFormat::kChrome) +

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/time.h"
+#include "base/status.h"
 #include "cli/flags/subcommand.h"
-#include "cli/inputs/job_traces.h"
 #include "cli/inputs/trace_files.h"
+#include "export/merged_trace.h"
 
 namespace headroom::cli {
 
@@ -20,18 +20,8 @@ class MergeCommand : public Subcommand {
   Status Run() override;
 
  private:
-  /// What is known of all files once each was read alone.
-  struct Job : JobTraces {
-    /// By which the file's zero is before that of its reference, so that no stamp is negative:
-    /// viewers drop those.
-    DurationNs lead = {};
-  };
-  Result<Job> ReadRanks(const TraceFiles& files) const;
-  /// The rank's own clock on that of the file.
-  static DurationNs ShiftAt(const Job& job, std::size_t rank, TimeNs own);
-  /// Writes all ranks, one in memory at a time; how many events there are.
-  Result<std::int64_t> WriteRanks(const Job& job) const;
-  std::string Summary(const Job& job, std::int64_t events) const;
+  Result<JobTraces> ReadRanks(const TraceFiles& files) const;
+  std::string Summary(const JobTraces& job, std::int64_t events) const;
 
   Command command_;
   std::vector<std::string> traces_;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "answers/predict/answer.h"
-#include "answers/predict/listed_steps.h"
 #include "answers/predict/operator_table.h"
 #include "cli/flags/value_checks.h"
 #include "cli/terminal/output.h"
@@ -169,51 +168,37 @@ Status PredictCommand::PredictTable() const {
   return WriteResult(predicted.value().csv, output_path_);
 }
 
-Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
-                                    std::span<const PlannedMachine> machines,
-                                    PredictReport& report) const {
-  RemarkOnUnused(targets);
+Status PredictCommand::AddLists(PredictAnswer& answer) const {
   const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
-  return AddListedSteps(lists.value(), operators_path_, targets, gpus_.models(), machines, report);
+  return answer.AddLists(lists.value(), operators_path_);
 }
 
-Status PredictCommand::PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
-                                    std::span<const PlannedMachine> machines,
-                                    PredictReport& report) const {
-  PredictQuestion question = {.trace = trace,
-                              .workload = traces_.size() > 1 ? trace : "",
-                              .host_factor = host_factor_,
-                              .batch_curve = batch_curve_,
-                              .whole_job = plan_.total_steps.has_value(),
-                              .machines = machines};
+Status PredictCommand::AddTrace(const std::string& trace, std::vector<DeviceRates> used,
+                                PredictAnswer& answer) const {
+  RecordedStepQuestion question = {.trace = trace,
+                                   .workload = traces_.size() > 1 ? trace : "",
+                                   .host_factor = host_factor_,
+                                   .batch_curve = batch_curve_};
   if (!timeline_path_.empty()) {
     const Result<RecordedMemory> read = ReadMemoryTimeline(timeline_path_);
     if (!read.ok()) return read.status();
     question.timeline = read.value();
   }
   const Result<OpenedJob> opened = OpenJob(trace, options_);
-  if (const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
-      why_none.code() == StatusCode::kNoAnswer) {
-    report.abstained.push_back({.trace = trace, .why = why_none.message()});
+  const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
+  if (why_none.code() == StatusCode::kNoAnswer) {
+    answer.AddAbstention(trace, why_none.message());
     return Status::Ok();
   }
-  if (!opened.ok()) return opened.status();
-  if (!opened.value().forecasts.ok()) return opened.value().forecasts;
+  if (!why_none.ok()) return why_none;
   const Job& job = *opened.value().job;
   const Result<DeviceRates> source = SourceGpuOf(gpus_.models(), job, trace, from_);
   if (!source.ok()) return source.status();
-  std::vector<DeviceRates> used(targets.begin(), targets.end());
   used.push_back(source.value());
   RemarkOnUnused(used);
-  const Forecaster forecaster(job);
-  if (std::string why = forecaster.WhyNone(); !why.empty()) {
-    report.abstained.push_back({.trace = trace, .why = std::move(why)});
-    return Status::Ok();
-  }
-  Baseline baseline = forecaster.baseline();
-  baseline.AlsoNote(opened.value().note);
-  return AddPrediction(job, baseline, gpus_.models(), source.value(), targets, question, report);
+  return answer.AddTrace(job, Forecaster(job), opened.value().note, source.value(),
+                         std::move(question));
 }
 
 Status PredictCommand::Run() {
@@ -223,20 +208,17 @@ Status PredictCommand::Run() {
   if (!table_path_.empty()) return PredictTable();
   const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
   if (!targets.ok()) return targets.status();
-  JobPlan plan(plan_);
-  if (Status status = plan.Load(gpus_.models().devices()); !status.ok()) return status;
-  PredictReport report;
-  report.constants = gpus_.models().constants().about;
+  Result<PredictAnswer> answer = PredictAnswer::Make(gpus_.models(), targets.value(), plan_);
+  if (!answer.ok()) return answer.status();
   if (!operators_path_.empty()) {
-    if (Status status = PredictLists(targets.value(), plan.machines(), report); !status.ok())
-      return status;
+    RemarkOnUnused(targets.value());
+    if (Status status = AddLists(answer.value()); !status.ok()) return status;
   }
   for (const std::string& trace : traces_) {
-    if (Status status = PredictTrace(trace, targets.value(), plan.machines(), report); !status.ok())
+    if (Status status = AddTrace(trace, targets.value(), answer.value()); !status.ok())
       return status;
   }
-  FindTies(report.targets);
-  plan.Make(report);
+  const PredictReport report = std::move(answer.value()).Finish();
   return WriteResult(json_ ? RenderPredictJson(report)
                            : RenderPredictText(report, UseColor(ColorMode::kAuto, output_path_),
                                                CharsetOfEnvironment()),

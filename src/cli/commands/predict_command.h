@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "answers/predict/answer.h"
 #include "answers/predict/job_plan.h"
-#include "answers/predict/render.h"
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/gpu_choice.h"
 #include "cli/inputs/open_job.h"
@@ -25,10 +25,10 @@ class PredictCommand : public Subcommand {
   Status CheckFlags() const;
   void RemarkOnUnused(std::span<const DeviceRates> used) const;
   Status PredictTable() const;
-  Status PredictLists(std::span<const DeviceRates> targets,
-                      std::span<const PlannedMachine> machines, PredictReport& report) const;
-  Status PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
-                      std::span<const PlannedMachine> machines, PredictReport& report) const;
+  Status AddLists(PredictAnswer& answer) const;
+  /// @param used  the targets
+  Status AddTrace(const std::string& trace, std::vector<DeviceRates> used,
+                  PredictAnswer& answer) const;
 
   Command command_;
   std::vector<std::string> traces_;

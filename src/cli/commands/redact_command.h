@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/names/reference_data.h"
+#include "base/status.h"
 #include "cli/flags/subcommand.h"
-#include "redact/redacted_trace.h"
 #include "redact/text_redactor.h"
 
 namespace headroom::cli {
@@ -21,20 +20,8 @@ class RedactCommand : public Subcommand {
   Status Run() override;
 
  private:
-  /// What was shown of a copy before it got its name.
-  struct Proof {
-    std::int64_t bytes = 0, compared = 0;
-    std::size_t texts = 0;
-  };
-
   Result<RedactOptions> Options() const;
-  Result<Proof> Prove(TraceStore& before, const std::string& copy, const ReferenceData& reference,
-                      TextRedactor& redactor) const;
   Status WriteMap(const std::vector<Replacement>& removed) const;
-  std::string Text(const std::vector<Replacement>& removed, const ChangedColumns& changed,
-                   const Proof& proof, std::int64_t events) const;
-  std::string Json(const std::vector<Replacement>& removed, const ChangedColumns& changed,
-                   const Proof& proof, std::int64_t events) const;
 
   Command command_;
   std::vector<std::string> traces_, kinds_, words_, patterns_, keep_;

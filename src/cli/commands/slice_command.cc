@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -97,30 +96,15 @@ Result<StepAnalysis> SliceCommand::StepsOf(const TraceStore& store) const {
   return std::move(trace.value().steps);
 }
 
-Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store) const {
+Result<StepWindow> SliceCommand::FindStepWindow(const TraceStore& store) const {
   const Result<StepRange> range = ParseStepRange(steps_);
   if (!range.ok()) return range.status();
   const Result<StepAnalysis> found = StepsOf(store);
   if (!found.ok()) return found.status();
-  const std::vector<StepRow>& steps = found.value().steps.list;
-  const std::vector<Interval>& hosts = found.value().hosts;
-  Window window;
-  window.marked = found.value().steps.source == StepSource::kAnnotation;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].index < range.value().first.value_or(INT64_MIN) ||
-        steps[i].index > range.value().last.value_or(INT64_MAX))
-      continue;
-    const Interval& begins = hosts[i == 0 ? 0 : i - 1];
-    if (!window.time) {
-      window.time = Interval{begins.start, hosts[i].end};
-      if (i > 0) window.step_before = steps[i - 1].index;
-    }
-    window.time->end = std::max(window.time->end, hosts[i].end);
-    ++window.steps;
-  }
-  // Where no range lasts as long as its step, the next one's beginning tells where the last ends.
-  if (window.time && !window.marked) window.time->end = window.time->end + DurationNs(1);
+  StepWindow window = WindowOfSteps(found.value(), range.value().first.value_or(INT64_MIN),
+                                    range.value().last.value_or(INT64_MAX));
   if (window.time) return window;
+  const std::vector<StepRow>& steps = found.value().steps.list;
   if (steps.empty()) {
     return Status::Usage(
         "--steps: the trace has no steps; name what begins one with --step-marker, or use --time");
@@ -129,12 +113,12 @@ Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store
                                    steps.front().index, steps.back().index));
 }
 
-Result<SliceCommand::Window> SliceCommand::FindWindow(const TraceStore& store) const {
-  if (!steps_.empty()) return WindowOfSteps(store);
-  if (time_.empty()) return Window();
+Result<StepWindow> SliceCommand::FindWindow(const TraceStore& store) const {
+  if (!steps_.empty()) return FindStepWindow(store);
+  if (time_.empty()) return StepWindow();
   const Result<Interval> time = ParseTimes(time_, FirstTime(store));
   if (!time.ok()) return time.status();
-  return Window{.time = time.value(), .steps = 0, .step_before = {}};
+  return StepWindow{.time = time.value(), .steps = 0, .step_before = {}};
 }
 
 Status SliceCommand::Run() {
@@ -150,7 +134,7 @@ Status SliceCommand::Run() {
   const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
   if (!trace.ok()) return trace.status();
   const TraceStore& store = *trace.value().store;
-  const Result<Window> window = FindWindow(store);
+  const Result<StepWindow> window = FindWindow(store);
   if (!window.ok()) return window.status();
   const std::unique_ptr<TraceStore> part =
       PartOf(store, {.window = window.value().time, .rank = {}});

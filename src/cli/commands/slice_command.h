@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "analysis/steps/steps.h"
-#include "base/interval_set.h"
+#include "base/status.h"
 #include "cli/flags/subcommand.h"
+#include "export/step_window.h"
 #include "store/trace_store.h"
 
 namespace headroom::cli {
@@ -21,16 +22,10 @@ class SliceCommand : public Subcommand {
   Status Run() override;
 
  private:
-  struct Window {
-    std::optional<Interval> time;             ///< None: all of it.
-    std::int64_t steps = 0;                   ///< That were asked for; 0: by time.
-    bool marked = true;                       ///< Whether each has a mark that the part keeps, too.
-    std::optional<std::int64_t> step_before;  ///< Kept though not asked for, by number.
-  };
   Result<StepAnalysis> StepsOf(const TraceStore& store) const;
-  Result<Window> FindWindow(const TraceStore& store) const;
-  /// From the beginning of the step before the first, with which the first one's time begins.
-  Result<Window> WindowOfSteps(const TraceStore& store) const;
+  /// Returns what to keep; no time: all of it. `steps` is 0 where --steps is not given.
+  Result<StepWindow> FindWindow(const TraceStore& store) const;
+  Result<StepWindow> FindStepWindow(const TraceStore& store) const;
 
   Command command_;
   std::vector<std::string> traces_;

@@ -1,20 +1,12 @@
 // The files of a job's ranks, read one at a time: what is kept of them all.
 #pragma once
 
-#include <vector>
-
+#include "analysis/analyze.h"
 #include "base/status.h"
-#include "base/time.h"
 #include "cli/inputs/trace_files.h"
-#include "ranks/job_ranks.h"
+#include "export/merged_trace.h"
 
 namespace headroom::cli {
-
-struct JobTraces {
-  JobRanks ranks;
-  std::vector<DurationNs> bases;  ///< By rank's index: of each trace's zero, in Unix time.
-  std::vector<TimeNs> firsts;     ///< By rank's index: first stamp (FirstTime()).
-};
 
 struct JobTracesOptions {
   AnalysisOptions analysis;  ///< Of each file; the path is set.

@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "answers/diff/answer.h"
-#include "base/read_file.h"
 #include "cli/inputs/open_with_progress.h"
 #include "cli/inputs/trace_files.h"
-#include "compare/baseline_file.h"
 #include "export/trace_part.h"
 #include "ingest/open_trace.h"
 
@@ -55,16 +51,6 @@ Result<std::vector<ProfiledTrace>> ProfileFile(const std::string& path, bool has
   return profiled;
 }
 
-/// The first bytes of a regular file; empty where it cannot be read.
-std::string BeginOf(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return "";
-  std::array<char, 256> buffer{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(buffer.data(), buffer.size());
-  return {buffer.data(), static_cast<std::size_t>(file.gcount())};
-}
-
 }  // namespace
 
 Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
@@ -86,24 +72,6 @@ Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
     std::move(of_file.value().begin(), of_file.value().end(), std::back_inserter(profiled));
   }
   return JoinTraces(std::move(profiled));
-}
-
-Result<std::optional<JobProfile>> FindBaseline(const std::string& named,
-                                               const std::string& folder) {
-  std::error_code error;
-  std::string path = named;
-  if (!std::filesystem::exists(named, error)) {
-    path = BaselinePath(folder, named);
-    if (!CheckBaselineName(named).ok() || !std::filesystem::exists(path, error))
-      return std::optional<JobProfile>();
-  } else if (!LooksLikeBaseline(BeginOf(named))) {
-    return std::optional<JobProfile>();
-  }
-  const Result<std::optional<std::string>> content = ReadFile(path);
-  if (!content.ok()) return content.status();
-  Result<JobProfile> profile = ParseBaseline({path, content.value().value_or("")});
-  if (!profile.ok()) return profile.status();
-  return std::optional<JobProfile>(std::move(profile).value());
 }
 
 }  // namespace headroom::cli

@@ -1,8 +1,6 @@
-// Reads what `headroom diff` and `headroom baseline` compare: traces, one at a time in memory, or a
-// baseline.
+// Reads the traces that `headroom diff` and `headroom baseline` compare, one at a time in memory.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +18,5 @@ namespace headroom::cli {
 /// where ranks have different numbers of files, and where files are of different jobs.
 Result<JobProfile> ProfileTraces(const std::vector<std::string>& named,
                                  const ReferenceData& reference, const JobOptions& options);
-
-/// The baseline that `named` is: a file that says so, or, where no such file is there, a name in
-/// `folder`. nullopt: it is to be read as a trace. Fails (kBadInput) where the file is broken.
-Result<std::optional<JobProfile>> FindBaseline(const std::string& named, const std::string& folder);
 
 }  // namespace headroom::cli

@@ -22,7 +22,7 @@ namespace {
 constexpr double kFusePointwiseError = 0.3;
 
 /// One elementwise kernel of a chain.
-struct Link {
+struct ChainLink {
   const LaunchingOperator* op = nullptr;
   TaskIndex task = kNoTask;
   double elements = 0;       ///< Of its result.
@@ -30,7 +30,7 @@ struct Link {
   double element_bytes = 0;  ///< Of its result.
 };
 
-std::optional<Link> LinkOf(const Job& job, const LaunchingOperator& op, const Edit& edit) {
+std::optional<ChainLink> LinkOf(const Job& job, const LaunchingOperator& op, const Edit& edit) {
   const TaskIndex task = op.tasks.front();
   if (op.tasks.size() != 1 || IsReplaced(op.tasks, edit) || job.LaunchOf(task) == kNoTask ||
       job.LaunchedBy(job.LaunchOf(task)) != 1)
@@ -47,11 +47,11 @@ std::optional<Link> LinkOf(const Job& job, const LaunchingOperator& op, const Ed
   const OperatorCall* call = job.CallOf(op.op);
   const TensorArg* first = call ? FirstTensor(*call) : nullptr;
   if (first == nullptr) return std::nullopt;
-  return Link{.op = &op,
-              .task = task,
-              .elements = LargestElements(*call),
-              .bytes = cost->bytes,
-              .element_bytes = static_cast<double>(BytesPerElement(first->dtype))};
+  return ChainLink{.op = &op,
+                   .task = task,
+                   .elements = LargestElements(*call),
+                   .bytes = cost->bytes,
+                   .element_bytes = static_cast<double>(BytesPerElement(first->dtype))};
 }
 
 /// The next task on the stream of each GPU task, and whether the host waited for the GPU between
@@ -84,7 +84,7 @@ class Neighbours {
 };
 
 /// Of one kernel in place of all: what they took, less what passed between them through memory.
-DurationNs FusedTime(const std::vector<Link>& chain, const Edit& edit) {
+DurationNs FusedTime(const std::vector<ChainLink>& chain, const Edit& edit) {
   double moved = 0, saved = 0, time = 0;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     moved += chain[i].bytes;
@@ -102,7 +102,7 @@ Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& 
   const Neighbours neighbours(job);
   std::vector<LaunchingOperator> gone;
   std::int64_t chains = 0;
-  std::vector<Link> chain;
+  std::vector<ChainLink> chain;
   const auto fuse = [&] {
     if (chain.size() > 1) {
       ++chains;
@@ -112,7 +112,7 @@ Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& 
     chain.clear();
   };
   for (const LaunchingOperator& op : operators) {
-    const std::optional<Link> link = LinkOf(job, op, edit);
+    const std::optional<ChainLink> link = LinkOf(job, op, edit);
     const bool goes_on = link && !chain.empty() && link->elements == chain.back().elements &&
                          neighbours.Follow(job, chain.back().task, link->task) &&
                          job.ContextOf(link->task).phase == job.ContextOf(chain.back().task).phase;

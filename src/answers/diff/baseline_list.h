@@ -1,0 +1,33 @@
+// The baselines of a folder, as `headroom baseline list` prints them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compare/job_profile.h"
+#include "render/escape.h"
+
+namespace headroom {
+
+/// A file of the folder.
+struct ListedBaseline {
+  std::string file;          ///< Its name.
+  JobProfile profile = {};   ///< Where there is no problem.
+  std::string problem = {};  ///< Why it is no baseline that can be read; empty: it is.
+};
+
+struct BaselineList {
+  std::string folder;
+  std::vector<ListedBaseline> baselines;  ///< By name of the file.
+};
+
+/// Returns no baselines where there is no such folder. Fails (kBadInput) for one that cannot be
+/// read.
+Result<BaselineList> ListBaselines(const std::string& folder);
+
+/// headroom.baselines/1, docs/diff.md.
+std::string RenderBaselinesJson(const BaselineList& list);
+std::string RenderBaselinesText(const BaselineList& list, bool color, Charset charset);
+
+}  // namespace headroom

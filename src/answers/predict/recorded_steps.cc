@@ -1,0 +1,242 @@
+#include "answers/predict/recorded_steps.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "analysis/verdict/remedies.h"
+#include "answers/predict/machine_steps.h"
+#include "cost/device_spec.h"
+#include "predict/job_memory.h"
+#include "predict/job_prediction.h"
+#include "predict/target_batch.h"
+#include "render/number_format.h"
+#include "scale/predicted_job.h"
+#include "scale/recorded_collectives.h"
+#include "whatif/job/gradients.h"
+#include "whatif/scenarios/batch_curve.h"
+
+namespace headroom {
+namespace {
+
+void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
+  std::vector<double> bytes;
+  for (const PredictedTarget& target : targets)
+    bytes.push_back(target.gpu_memory_bytes.value_or(0));
+  const std::vector<MemoryFit> fits = FitsOf(memory, bytes);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    targets[i].memory_bytes = memory.PeakAt(1);
+    if (!targets[i].gpu_memory_bytes) continue;
+    targets[i].fits = fits[i].fits;
+    targets[i].largest_batch = fits[i].samples;
+    targets[i].largest_batch_at_best = fits[i].samples_at_best;
+  }
+}
+
+/// Of the whole job: as many as it has ranks, or as many as one rank uses.
+std::int64_t GpusOf(const Job& job) {
+  constexpr std::int64_t kMax = 1'000'000;  // A trace may say anything; no job has more.
+  std::int64_t gpus = WorkingGpus(job.store(), job.steps().spans);
+  for (const std::optional<std::int64_t>& told :
+       {job.store().metadata.world_size, RecordedGpus(job)}) {
+    if (told && *told <= kMax) gpus = std::max(gpus, *told);
+  }
+  return gpus;
+}
+
+/// What one GPU takes, of all of the job's: each is taken to do as the recorded one.
+std::optional<StepEnergy> OfAll(std::optional<StepEnergy> energy, std::int64_t gpus) {
+  if (energy) energy->Times(static_cast<double>(gpus));
+  return energy;
+}
+
+/// Of one GPU, in a step that is so long for its waiting: as that of its own step, and what the
+/// model has for the time beyond.
+std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& energy,
+                               StepActivity activity, const DeviceRates& rates,
+                               const KernelConstants& constants) {
+  const std::optional<StepEnergy> alone = ModelledEnergy(activity, rates, constants);
+  activity.step_ms = step_ms;
+  const std::optional<StepEnergy> waiting = ModelledEnergy(activity, rates, constants);
+  if (!energy || !alone || !waiting) return std::nullopt;
+  return energy->joules + waiting->joules - alone->joules;
+}
+
+/// Whether the trace names the GPU of its work, rather than telling its size.
+bool IsNamed(const GpuModels& models, const Job& job) {
+  const DeviceSpec* const found = models.devices().Find(job.device()->short_name);
+  const auto names = job.store().devices.name.values();
+  return std::any_of(names.begin(), names.end(), [&](StringId name) {
+    return models.devices().Find(job.store().Text(name)) == found;
+  });
+}
+
+}  // namespace
+
+Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
+                                const std::string& from) {
+  if (!from.empty()) {
+    // Whoever asks knows better than a size does.
+    if (job.device() != nullptr && IsNamed(models, job) &&
+        models.devices().Find(from) != models.devices().Find(job.device()->short_name)) {
+      return Status::Usage(fmt::format("--from {}: {} was recorded on {}, as it says", from, trace,
+                                       job.device()->name));
+    }
+    return models.RatesNamed(from);
+  }
+  if (job.device() != nullptr) return models.RatesOfDevice(*job.device());
+  const auto& devices = job.store().devices;
+  std::set<std::string> all;
+  for (std::size_t row = 0; row < devices.rows(); ++row) {
+    if (devices.name[row].valid()) all.emplace(job.store().Text(devices.name[row]));
+  }
+  // Other devices of the machine may have no name in the trace.
+  if (all.size() == 1) {
+    const DeviceSpec* device = models.devices().Find(*all.begin());
+    if (device != nullptr) return models.RatesOfDevice(*device);
+  }
+  const std::string names = fmt::format("{}", fmt::join(all, ", "));
+  return Status::NoAnswer(fmt::format(
+      "{}: {}; name the GPU with --from NAME, or add its data sheet with --gpu-file FILE "
+      "(docs/devices.md)",
+      trace,
+      names.empty() ? "the trace does not say which GPU it was recorded on"
+                    : fmt::format("not recorded on one GPU that is known: {}", names)));
+}
+
+Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels& models,
+                       const DeviceRates& source, std::span<const DeviceRates> targets,
+                       const RecordedStepQuestion& question, PredictReport& report) {
+  JobPredictor predictor(job, source, models.constants());
+  const std::int64_t gpus = GpusOf(job);
+  const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
+                            baseline.corrected.high};
+  report.source_gpu = source.device->short_name;
+  const std::optional<StepEnergy> modelled =
+      ModelledEnergy(predictor.Predict(source, 1).activity, source, models.constants());
+  std::optional<StepEnergy> measured = MeasuredEnergy(job.store(), job.steps().spans);
+  std::optional<double> measured_over_model;
+  if (measured && modelled) {
+    measured->PartsLike(*modelled);
+    measured_over_model = MeasuredOverModel(*measured, *modelled);
+  }
+  // Where nothing marks the steps, the whole recording is one.
+  const bool has_steps = job.steps().steps.source != StepSource::kNone;
+  const std::optional<std::int64_t> samples =
+      has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
+  if ((question.whole_job || question.batch_curve) && !has_steps) {
+    return Status::NoAnswer(fmt::format(
+        "{}: nothing marks its steps, which --total-steps and --batch-curve are about; {}",
+        question.trace, HowToTellSteps(job.store().metadata.recorded_as())));
+  }
+  if (question.batch_curve && !samples) {
+    return Status::NoAnswer(fmt::format(
+        "{}: --batch-curve: the trace does not tell the samples of a step, as no "
+        "operator of the forward has shapes; record them: {}",
+        question.trace, RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as())));
+  }
+  PredictBaseline base = {.trace = question.trace,
+                          .gpu = source.device->short_name,
+                          .step = step,
+                          .host_ms = baseline.host_limit_ms,
+                          .gpu_ms = baseline.gpu_limit_ms,
+                          .gpus = gpus,
+                          .energy = OfAll(measured ? measured : modelled, gpus),
+                          .samples = samples,
+                          .steps_note = baseline.steps_note,
+                          .ratio_only_share = predictor.ratio_only_share()};
+  const JobMemory memory = MemoryOf(job, question.timeline);
+  if (memory.model) {
+    base.memory = memory;
+  } else {
+    base.no_memory = memory.no_model;
+    if (memory.recorded_bytes)
+      base.no_memory += fmt::format("; {} were recorded", FormatBytes(*memory.recorded_bytes));
+  }
+  report.baselines.push_back(std::move(base));
+  const std::size_t first = report.targets.size();
+  const std::size_t group = report.baselines.size() - 1;
+  const std::vector<GradientStep> gradients = FindGradients(job);
+  const double gradient_bytes = gradients.empty() ? 0 : gradients.front().Bytes();
+  for (const DeviceRates& target : targets) {
+    const JobPrediction prediction = predictor.Predict(target, question.host_factor);
+    const bool same = target.device->short_name == source.device->short_name;
+    // The same GPU and host: the job as it was recorded, with the range that its baseline states.
+    const bool as_recorded = same && question.host_factor == 1;
+    const PredictedMs& taken = as_recorded ? step : prediction.step;
+    const std::optional<StepEnergy> energy =
+        as_recorded && measured
+            ? measured
+            : EnergyOn(target, prediction.activity, taken, models.constants(), measured_over_model);
+    std::string why = prediction.why;
+    if (energy && energy->carried) {
+      why += fmt::format(
+          "; energy is the model's times {:.2f}, what was measured on {} over the model",
+          *energy->carried, source.device->short_name);
+    }
+    std::string doubt = same ? "" : models.WhyExtrapolated(target);
+    if (!prediction.doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + prediction.doubt;
+    report.targets.push_back(
+        {.group = group,
+         .workload = question.workload,
+         .gpu = target.device->short_name,
+         .full_name = target.device->name,
+         .step = taken,
+         .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
+         .gpu_memory_bytes = target.device->UsableBytes(),
+         .gpus = gpus,
+         .energy = OfAll(energy, gpus),
+         .samples = samples,
+         .measured_operators = target.correction ? target.correction->size() : 0,
+         .measured_share = prediction.measured_share,
+         .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
+         .why = std::move(why),
+         .doubt = std::move(doubt)});
+    if (gpus == 1) {
+      // What all GPUs sum lies in the reducer's buckets, too.
+      const double needed = memory.PeakAt(1).value_or(0) + gradient_bytes;
+      if (needed > target.device->UsableBytes().value_or(needed)) {
+        for (const PlannedMachine& machine : question.machines)
+          report.targets.back().machines.push_back(
+              {.price = machine.price,
+               .step = {},
+               .no_answer = "buckets as large as its gradients do not fit beside the job"});
+      } else {
+        PredictedJob several(job, predictor, target, question.host_factor, taken);
+        AddMachineSteps(
+            several, question.machines,
+            [&](double step_ms) {
+              return JoulesIn(step_ms, energy, prediction.activity, target, models.constants());
+            },
+            report.targets.back());
+      }
+    }
+    if (question.batch_curve) {
+      report.targets.back().batch_curve =
+          CurveOnTarget(predictor, job, target, question.host_factor, taken, memory,
+                        target.device->UsableBytes());
+    }
+  }
+  AddFits(memory, std::span(report.targets).subspan(first));
+  return Status::Ok();
+}
+
+std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity& activity,
+                                   const PredictedMs& step, const KernelConstants& constants,
+                                   std::optional<double> measured_over_model) {
+  std::optional<StepEnergy> energy = ModelledEnergy(activity, rates, constants);
+  if (energy && measured_over_model)
+    energy = Carried(*energy, *measured_over_model, activity.step_ms, *rates.device);
+  if (!energy || step.mid <= 0) return energy;
+  // A step that takes longer takes more.
+  const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);
+  energy->error = std::hypot(energy->error, of_time);
+  return energy;
+}
+
+}  // namespace headroom

@@ -1,0 +1,116 @@
+#include "answers/redact/proof.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "answers/report/answer.h"
+#include "answers/report/json.h"
+#include "ingest/open_trace.h"
+#include "redact/leak_scan.h"
+#include "redact/redacted_trace.h"
+#include "redact/same_report.h"
+#include "render/escape.h"
+
+namespace headroom {
+namespace {
+
+/// With its forecasts, by the shipped calibration: that of this machine is for its own traces.
+Result<nlohmann::json> ReportOf(const TraceStore& store, const ReferenceData& reference) {
+  const Result<TraceReport> report =
+      AnswerReport(store, reference, {.calibration = {.path = {}, .no_local_state = true}});
+  if (!report.ok()) return report.status();
+  return nlohmann::json::parse(RenderJson(std::span(&report.value(), 1), {}));
+}
+
+}  // namespace
+
+Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
+                              const ReferenceData& reference, TextRedactor& redactor) {
+  OpenOptions open;
+  open.threads = copy.threads;
+  open.expansion.max_ratio = INT64_MAX;  // What was just written is no bomb.
+  const Result<std::unique_ptr<TraceStore>> after = OpenTrace(copy.path, open);
+  if (!after.ok()) return after.status();
+  const auto failed = [&](const std::string& why) {
+    return Status::Environment(
+        fmt::format("{}: not written, as its proof failed: {}", Printable(copy.name), why));
+  };
+  RedactProof proof;
+  const LeakScan scan(redactor.Replacements(), redactor);
+  proof.texts = scan.texts();
+  const Result<std::optional<Leak>> leak = scan.ScanFile(copy.path, proof.bytes);
+  if (!leak.ok()) return leak.status();
+  const bool of_format = leak.value() && leak.value()->asked;
+  if (leak.value() && !of_format) {
+    return failed(
+        fmt::format("'{}' is still there ({}, byte {}); --word and --pattern remove a text "
+                    "wherever it is, --keep allows a word",
+                    Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
+  }
+  std::string leaked;
+  ForEachText(*after.value(), [&](std::string_view text) {
+    if (!leaked.empty()) return;
+    const std::string_view address =
+        redactor.removes(SecretKind::kHosts) ? redactor.AddressIn(text) : std::string_view();
+    if (!address.empty()) {
+      leaked = fmt::format("the address {} is still there, in '{}'; --keep {} lets it stay",
+                           Printable(address), Printable(text), Printable(address));
+      return;
+    }
+    if (const auto found = scan.LeakedText(text))
+      leaked = fmt::format("'{}' is still there, in '{}'", Printable(*found), Printable(text));
+  });
+  if (!leaked.empty()) return failed(leaked);
+  if (of_format) {
+    // No text of the trace has it any more.
+    return failed(fmt::format(
+        "--word {0}: '{0}' stands outside the texts of the trace ({1}, byte {2}), where the format "
+        "of the copy has words of its own; leave that --word out, or write the other format "
+        "(-o FILE.json or FILE.pftrace)",
+        Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
+  }
+  // Of whatever format a copy is.
+  before.metadata.copied_from = before.metadata.recorded_as();
+  before.metadata.format = after.value()->metadata.format;
+  const Result<nlohmann::json> was = ReportOf(before, reference);
+  if (!was.ok()) return was.status();
+  const Result<nlohmann::json> is = ReportOf(*after.value(), reference);
+  if (!is.ok()) return is.status();
+  const std::vector<Needed> decisive = redactor.decisive();  // Before texts of the report are read.
+  if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
+    if (const auto& needed = redactor.needed()) {
+      return failed(fmt::format(
+          "the report says something else at {}: '{}' was asked for and is part of '{}', by which "
+          "the analyses know what the event is; leave that --word or --pattern out, or narrow it",
+          *place, Printable(needed->part), Printable(needed->text)));
+    }
+    if (!decisive.empty()) {
+      std::string words, keeps;
+      for (const Needed& one : decisive) {
+        words += fmt::format("{}'{}' of '{}'", words.empty() ? "" : ", ", Printable(one.part),
+                             Printable(one.text));
+        keeps += fmt::format(" --keep {}", Printable(one.part));
+      }
+      return failed(
+          fmt::format("the report says something else at {}: it depends on {}. If the name is "
+                      "public, add{}",
+                      *place, words, keeps));
+    }
+    return failed(fmt::format(
+        "the report says something else at {}; {}", *place,
+        redactor.asked().empty()
+            ? "if a word decides it, --keep that word"
+            : "leave out the --word or --pattern that is part of what frameworks write, or, where "
+              "it is none of these, --keep the word that decides it"));
+  }
+  return proof;
+}
+
+}  // namespace headroom

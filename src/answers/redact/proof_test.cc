@@ -1,0 +1,79 @@
+#include "answers/redact/proof.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "ingest/open_trace.h"
+#include "redact/public_names.h"
+
+namespace headroom {
+namespace redact_proof_test {
+
+class ProveCopyTest : public testing::Test {
+ protected:
+  ProveCopyTest()
+      : folder_(std::filesystem::path(testing::TempDir()) /
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~ProveCopyTest() override { std::filesystem::remove_all(folder_); }
+
+  /// A trace of one operator, inside a range.
+  std::string Write(const char* file, const std::string& range, int us = 5) const {
+    std::string path = (folder_ / file).string();
+    std::ofstream(path) << fmt::format(
+        R"({{"schemaVersion":1,"traceEvents":[)"
+        R"({{"ph":"X","cat":"user_annotation","name":"{}","pid":1,"tid":1,"ts":1,"dur":9}},)"
+        R"({{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":2,"dur":{}}}]}})",
+        range, us);
+    return path;
+  }
+
+  /// Redacts "bluebird" of the trace, and proves a copy in whose range is `range`.
+  Result<RedactProof> Proved(const std::string& range, int us = 5) {
+    auto before = OpenTrace(Write("before.json", "bluebird"), {});
+    EXPECT_TRUE(before.ok()) << before.status().message();
+    TextRedactor redactor(names_, {});
+    redactor.Learn("bluebird");
+    token_ = redactor.Text("bluebird");
+    const std::string copy = Write("copy.json", range.empty() ? token_ : range, us);
+    return ProveCopy(*before.value(), {.path = copy, .name = "share.json"}, *reference_, redactor);
+  }
+
+  const PublicNames names_ = PublicNames::LoadBuiltIn().value();
+  const std::unique_ptr<ReferenceData> reference_ = ReferenceData::LoadBuiltIn().value();
+  std::filesystem::path folder_;
+  std::string token_;
+};
+
+TEST_F(ProveCopyTest, CountsWhatItLookedAt) {
+  const Result<RedactProof> proof = Proved("");
+  ASSERT_TRUE(proof.ok()) << proof.status().message();
+  EXPECT_EQ(proof.value().texts, 1u);
+  EXPECT_EQ(proof.value().bytes,
+            static_cast<std::int64_t>(std::filesystem::file_size(folder_ / "copy.json")));
+  EXPECT_GT(proof.value().compared, 10);
+}
+
+TEST_F(ProveCopyTest, FailsWhereARemovedTextIsStillThere) {
+  const Result<RedactProof> proof = Proved("my Bluebird run");
+  ASSERT_FALSE(proof.ok());
+  EXPECT_EQ(proof.status().message().rfind(
+                "share.json: not written, as its proof failed: 'bluebird' is still there", 0),
+            0u)
+      << proof.status().message();
+}
+
+TEST_F(ProveCopyTest, FailsWhereTheReportSaysSomethingElse) {
+  const Result<RedactProof> proof = Proved("", 6);
+  ASSERT_FALSE(proof.ok());
+  EXPECT_NE(proof.status().message().find("the report says something else at /"), std::string::npos)
+      << proof.status().message();
+}
+
+}  // namespace redact_proof_test
+}  // namespace headroom

@@ -1,0 +1,32 @@
+// The report of `headroom redact`: what was replaced, and what the proof of the copy looked at.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "answers/redact/proof.h"
+#include "redact/redacted_trace.h"
+#include "redact/text_redactor.h"
+#include "render/escape.h"
+
+namespace headroom {
+
+struct RedactAnswer {
+  std::string output;    ///< Path of the copy.
+  std::string map = {};  ///< Path of what stands for what; empty: not asked for.
+  std::int64_t events = 0;
+  std::vector<Replacement> removed = {};
+  ChangedColumns changed = {};
+  RedactProof proof = {};
+
+  /// Returns the number of replaced texts by kind.
+  std::array<std::int64_t, kSecretKinds> Counts() const;
+};
+
+/// headroom.redact/1, docs/redact.md.
+std::string RenderRedactJson(const RedactAnswer& answer);
+std::string RenderRedactText(const RedactAnswer& answer, Charset charset);
+
+}  // namespace headroom

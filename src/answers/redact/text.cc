@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "answers/redact/render.h"
+#include "render/number_format.h"
+
+namespace headroom {
+
+std::array<std::int64_t, kSecretKinds> RedactAnswer::Counts() const {
+  std::array<std::int64_t, kSecretKinds> counts{};
+  for (const Replacement& row : removed) ++counts[static_cast<std::size_t>(row.kind)];
+  return counts;
+}
+
+std::string RenderRedactText(const RedactAnswer& answer, Charset charset) {
+  std::string text;
+  const std::array<std::int64_t, kSecretKinds> counts = answer.Counts();
+  text += "Replaced\n";
+  for (std::size_t kind = 0; kind < kSecretKinds; ++kind)
+    text += fmt::format("  {:>8} {}\n", FormatCount(counts[kind]), kSecretKindNames[kind]);
+  const bool any_changed = std::any_of(answer.changed.begin(), answer.changed.end(),
+                                       [](const auto& column) { return column.second > 0; });
+  if (any_changed) text += "In rows of\n";
+  for (const auto& [column, rows] : answer.changed) {
+    if (rows > 0) text += fmt::format("  {:>8} {}\n", FormatCount(rows), column);
+  }
+  const bool for_its_place =
+      std::all_of(answer.removed.begin(), answer.removed.end(),
+                  [](const auto& row) { return row.kind == SecretKind::kArguments; });
+  const std::string scanned =
+      answer.proof.texts == 0
+          ? std::string(!any_changed ? "nothing had to be replaced"
+                        : for_its_place
+                            ? "what is gone was dropped for its place, whatever its text"
+                            : "what is gone are numbers or public words, which may stand elsewhere")
+          : fmt::format("none of {} removed texts is in the {} that were written, plain or encoded",
+                        FormatCount(static_cast<std::int64_t>(answer.proof.texts)),
+                        FormatBytes(static_cast<double>(answer.proof.bytes)));
+  text += fmt::format("Proved: {}; {} values of the report are equal but for names.\n", scanned,
+                      FormatCount(answer.proof.compared));
+  text +=
+      "It still tells: times and sizes, shapes, the GPU, versions, when it was recorded, and words "
+      "that frameworks use.\n";
+  if (!answer.map.empty())
+    text += fmt::format("What stands for what is in {}: keep it to yourself.\n",
+                        Printable(answer.map, charset));
+  return text + fmt::format("Wrote {}: {}.\n", Printable(answer.output, charset),
+                            Plural(answer.events, "event"));
+}
+
+}  // namespace headroom
