@@ -45,8 +45,7 @@ class CommonSource {
   std::optional<TraceSource> all_;
 };
 
-/// By which the file's zero is before that of its reference, so that no stamp is negative: viewers
-/// drop those.
+/// Returns how far the file's zero is in front of its reference's. Viewers drop negative stamps.
 DurationNs LeadOf(const JobTraces& job) {
   DurationNs lead;
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {

@@ -4,22 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "base/time.h"
-#include "ranks/job_ranks.h"
+#include "ranks/job_traces.h"
 
 namespace headroom {
 
-/// The traces of a job's ranks, once each was read alone.
-struct JobTraces {
-  JobRanks ranks;
-  std::vector<DurationNs> bases;  ///< By rank's index: of each trace's zero, in Unix time.
-  std::vector<TimeNs> firsts;     ///< By rank's index: first stamp (FirstTime()).
-};
-
-/// Returns what takes a time of a rank's own clock to that of the merged trace.
+/// Returns the offset from the rank's own clock to the merged trace's clock, at the time `own`.
 ///
 /// @param rank  index in JobRanks::ranks
 DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own);

@@ -41,6 +41,22 @@ TEST(ShiftAt, OthersGoByTheClocksOfTheirMachinesWhereBothTellTheirs) {
   EXPECT_EQ(ShiftAt(job, 1, TimeNs(7)), DurationNs(300));
 }
 
+// Ranks 1 and 2 share collectives with each other, and none with rank 0.
+TEST(ShiftAt, RanksOfAnotherRootKeepTheirDistance) {
+  JobTraces job = TwoRanks();
+  job.ranks.ranks.emplace_back();
+  job.ranks.alignment.clocks[1].aligned = true;
+  job.ranks.alignment.clocks.push_back(
+      {.aligned = true, .root = 1, .offset_ns = 200, .origin = {}, .uncertainty = {}});
+  job.bases = {DurationNs(0), DurationNs(1300), DurationNs(1600)};
+  // 7 of rank 2 is 1607 in Unix time, 1407 by rank 1's clock, and 107 of rank 1's trace.
+  EXPECT_EQ(ShiftAt(job, 1, TimeNs(107)), DurationNs(0));
+  EXPECT_EQ(TimeNs(7) + ShiftAt(job, 2, TimeNs(7)), TimeNs(107));
+  job.bases[0] = DurationNs(1000);
+  EXPECT_EQ(ShiftAt(job, 1, TimeNs(107)), DurationNs(300));
+  EXPECT_EQ(TimeNs(7) + ShiftAt(job, 2, TimeNs(7)), TimeNs(407));
+}
+
 class WriteMergedTraceTest : public testing::Test {
  protected:
   WriteMergedTraceTest()
@@ -88,7 +104,12 @@ TEST_F(WriteMergedTraceTest, LeavesNoFileWhereARankIsGone) {
   AddRank(0, 50, job);
   job.ranks.ranks[1].path = Path("gone.json");
   EXPECT_FALSE(WriteMergedTrace(job, Path("job.json"), 1).ok());
-  EXPECT_FALSE(std::filesystem::exists(Path("job.json")));
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().filename(), "rank0.json");
+    ++files;
+  }
+  EXPECT_EQ(files, 1u);
 }
 
 }  // namespace merged_trace_test

@@ -11,13 +11,10 @@ NameFacts::NameFacts(const TraceStore& store, const ReferenceData& reference)
   kernel_known_.resize(names);
 }
 
-HostRoles NameFacts::Roles(StringId name) {
-  const std::size_t index = name.index();
-  if (!roles_known_[index]) {
-    roles_[index] = reference_.host().RolesOf(store_.Text(name));
-    roles_known_[index] = true;
-  }
-  return roles_[index];
+HostRoles NameFacts::FindRoles(StringId name) {
+  roles_[name.index()] = reference_.host().RolesOf(store_.Text(name));
+  roles_known_[name.index()] = true;
+  return roles_[name.index()];
 }
 
 const KernelClass& NameFacts::Kernel(StringId name) {

@@ -17,12 +17,16 @@ class NameFacts {
   NameFacts(const TraceStore& store, const ReferenceData& reference);
 
   /// Roles of a host event's name.
-  HostRoles Roles(StringId name);
+  HostRoles Roles(StringId name) {
+    return roles_known_[name.index()] ? roles_[name.index()] : FindRoles(name);
+  }
   /// Class of a kernel's name.
   const KernelClass& Kernel(StringId name);
   bool IsCommunication(StringId name) { return Kernel(name).family == WorkFamily::kCommunication; }
 
  private:
+  HostRoles FindRoles(StringId name);
+
   const TraceStore& store_;
   const ReferenceData& reference_;
   std::vector<HostRoles> roles_;

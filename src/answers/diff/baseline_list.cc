@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -64,7 +65,7 @@ std::string RenderBaselinesJson(const BaselineList& list) {
   }
   json.EndArray();
   json.EndObject();
-  return std::move(json).Take();
+  return std::move(json).Take() + "\n";
 }
 
 std::string RenderBaselinesText(const BaselineList& list, bool color, Charset charset) {

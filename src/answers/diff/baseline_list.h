@@ -14,7 +14,7 @@ namespace headroom {
 struct ListedBaseline {
   std::string file;          ///< Its name.
   JobProfile profile = {};   ///< Where there is no problem.
-  std::string problem = {};  ///< Why it is no baseline that can be read; empty: it is.
+  std::string problem = {};  ///< Why the file is not a readable baseline; empty if it is.
 };
 
 struct BaselineList {

@@ -32,7 +32,7 @@ class BaselineListTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(BaselineListTest, TellsWhichFilesAreNone) {
+TEST_F(BaselineListTest, MarksFilesThatAreNotBaselines) {
   JobProfile profile;
   profile.steps = 7;
   profile.median_ms = 12.5;

@@ -22,16 +22,15 @@ Result<PredictAnswer> PredictAnswer::Make(const GpuModels& models, std::vector<D
 
 Status PredictAnswer::AddTrace(const Job& job, const Forecaster& forecaster,
                                const std::string& note, const DeviceRates& source,
-                               RecordedStepQuestion question) {
+                               const RecordedStepQuestion& question) {
   if (const std::string why = forecaster.WhyNone(); !why.empty()) {
     AddAbstention(question.trace, why);
     return Status::Ok();
   }
   Baseline baseline = forecaster.baseline();
   baseline.AlsoNote(note);
-  question.whole_job = is_whole_job_;
-  question.machines = plan_.machines();
-  return AddRecordedStep(job, baseline, models_, source, targets_, question, report_);
+  return AddRecordedStep(job, baseline, models_, source, targets_, question, plan_.has_length(),
+                         plan_.machines(), report_);
 }
 
 Status PredictAnswer::AddLists(std::span<const OperatorList> lists, const std::string& path) {

@@ -31,11 +31,10 @@ class PredictAnswer {
   /// Adds a recorded job. Where the forecaster has no forecasts, the report says why. Fails as
   /// AddRecordedStep() does.
   ///
-  /// @param note      CalibratedJob::note
-  /// @param source    SourceGpuOf()
-  /// @param question  its `whole_job` and `machines` come from the plan
+  /// @param note    CalibratedJob::note
+  /// @param source  SourceGpuOf()
   Status AddTrace(const Job& job, const Forecaster& forecaster, const std::string& note,
-                  const DeviceRates& source, RecordedStepQuestion question);
+                  const DeviceRates& source, const RecordedStepQuestion& question);
   /// Adds steps that are known by operators and shapes. Fails as AddListedSteps() does.
   Status AddLists(std::span<const OperatorList> lists, const std::string& path);
   /// Adds a trace that cannot be replayed.
@@ -46,19 +45,15 @@ class PredictAnswer {
 
  private:
   PredictAnswer(const GpuModels& models, std::vector<DeviceRates> targets, JobPlanQuestion plan)
-      : models_(models),
-        targets_(std::move(targets)),
-        is_whole_job_(plan.total_steps.has_value()),
-        plan_(std::move(plan)) {}
+      : models_(models), targets_(std::move(targets)), plan_(std::move(plan)) {}
 
   const GpuModels& models_;
   std::vector<DeviceRates> targets_;
-  bool is_whole_job_;
   JobPlan plan_;
   PredictReport report_;
 };
 
-/// Fills in which GPUs of a workload cannot be told apart.
+/// Fills in the GPUs of a workload whose intervals overlap.
 void FindTies(std::vector<PredictedTarget>& targets);
 
 }  // namespace headroom

@@ -20,11 +20,11 @@ Result<PredictAnswer> AnswerOn(const std::string& gpu, JobPlanQuestion plan = {}
 }
 
 /// Adds three steps of 10 ms on an H200.
-Status AddSteps(RecordedStepQuestion question, PredictAnswer& answer) {
+Status AddSteps(const RecordedStepQuestion& question, PredictAnswer& answer, bool marked = true) {
   StoreBuilder b;
   for (int step = 0; step < 3; ++step) {
     const std::int64_t begin = step * 10'000;
-    b.Step(step, kMain, begin, 10'000);
+    if (marked) b.Step(step, kMain, begin, 10'000);
     b.Call("cudaLaunchKernel", kMain, begin + 5, 4, step + 1);
     b.Kernel(kGemm, kStream, begin + 20, 9'000, step + 1);
     b.Call("cudaDeviceSynchronize", kMain, begin + 30, 9'000);
@@ -33,7 +33,7 @@ Status AddSteps(RecordedStepQuestion question, PredictAnswer& answer) {
   const auto job = Job::Make(*store, TestReferenceData(), {}, Calibration());
   EXPECT_TRUE(job.ok()) << job.status().message();
   return answer.AddTrace(*job.value(), Forecaster(*job.value()), "steps 0 to 2",
-                         Models().RatesNamed("H200").value(), std::move(question));
+                         Models().RatesNamed("H200").value(), question);
 }
 
 TEST(PredictAnswer, RefusesAPlanWithoutALength) {
@@ -67,6 +67,39 @@ TEST(PredictAnswer, ThePlanTurnsStepsIntoHours) {
   const PredictReport report = std::move(answer.value()).Finish();
   ASSERT_EQ(report.targets.size(), 1u);
   EXPECT_NEAR(*report.targets[0].hours, report.targets[0].step.mid / 10, 1e-9);
+}
+
+// The recording lacks what the host did before the first step, so the replay is 5.2 % off.
+TEST(PredictAnswer, SaysWhyAReplayThatIsOffIsNotUsed) {
+  StoreBuilder b;
+  for (std::int64_t step = 0, at = 0; step < 10; ++step, at += 110) {
+    b.Step(step, kMain, at, 20);
+    b.Launch("aten::mm", kMain, at + 5, kGemm, kStream, at + 12, 70);
+  }
+  const std::unique_ptr<TraceStore> store = b.Build();
+  AnalysisOptions all_steps;
+  all_steps.first_step = 0;
+  all_steps.last_step = 9;
+  const auto job = Job::Make(*store, TestReferenceData(), all_steps, Calibration());
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  const Forecaster forecaster(*job.value());
+  ASSERT_NE(forecaster.WhyNone(), "");
+  Result<PredictAnswer> answer = AnswerOn("T4");
+  ASSERT_TRUE(answer.value()
+                  .AddTrace(*job.value(), forecaster, "", Models().RatesNamed("H200").value(),
+                            {.trace = "a.json"})
+                  .ok());
+  const PredictReport report = std::move(answer.value()).Finish();
+  EXPECT_TRUE(report.targets.empty());
+  ASSERT_EQ(report.abstained.size(), 1u);
+  EXPECT_EQ(report.abstained[0].why, forecaster.WhyNone());
+}
+
+TEST(PredictAnswer, ATraceWithoutStepsHasNoHours) {
+  Result<PredictAnswer> answer = AnswerOn("H200", {.total_steps = 10});
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  const Status status = AddSteps({.trace = "a.json"}, answer.value(), /*marked=*/false);
+  EXPECT_EQ(status.code(), StatusCode::kNoAnswer) << "the plan asks for hours";
 }
 
 TEST(FindTies, AreWithinAGroupAndIncludeIntervalsThatTouch) {

@@ -32,6 +32,12 @@ struct JobPlanQuestion {
 class JobPlan {
  public:
   explicit JobPlan(JobPlanQuestion question) : question_(std::move(question)) {}
+  // Points into its own grids.
+  JobPlan(const JobPlan&) = delete;
+  JobPlan(JobPlan&&) = default;
+
+  /// Whether the job's length was given.
+  bool has_length() const { return question_.total_steps.has_value(); }
 
   /// Reads prices and grids; does nothing where the job's length was not given. BadInput and
   /// kUsage name what is wrong.
@@ -69,7 +75,7 @@ class JobPlan {
   /// The same.
   void AddEquivalents(std::size_t begin, std::size_t end, PredictReport& report) const;
 
-  const JobPlanQuestion question_;
+  JobPlanQuestion question_;
   CarbonData carbon_;
   const GridRegion* grid_ = nullptr;
   double pue_value_ = 1;

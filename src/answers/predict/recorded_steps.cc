@@ -111,7 +111,8 @@ Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const s
 
 Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels& models,
                        const DeviceRates& source, std::span<const DeviceRates> targets,
-                       const RecordedStepQuestion& question, PredictReport& report) {
+                       const RecordedStepQuestion& question, bool whole_job,
+                       std::span<const PlannedMachine> machines, PredictReport& report) {
   JobPredictor predictor(job, source, models.constants());
   const std::int64_t gpus = GpusOf(job);
   const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
@@ -129,7 +130,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
   const bool has_steps = job.steps().steps.source != StepSource::kNone;
   const std::optional<std::int64_t> samples =
       has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
-  if ((question.whole_job || question.batch_curve) && !has_steps) {
+  if ((whole_job || question.batch_curve) && !has_steps) {
     return Status::NoAnswer(fmt::format(
         "{}: nothing marks its steps, which --total-steps and --batch-curve are about; {}",
         question.trace, HowToTellSteps(job.store().metadata.recorded_as())));
@@ -201,7 +202,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
       // What all GPUs sum lies in the reducer's buckets, too.
       const double needed = memory.PeakAt(1).value_or(0) + gradient_bytes;
       if (needed > target.device->UsableBytes().value_or(needed)) {
-        for (const PlannedMachine& machine : question.machines)
+        for (const PlannedMachine& machine : machines)
           report.targets.back().machines.push_back(
               {.price = machine.price,
                .step = {},
@@ -209,7 +210,7 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
       } else {
         PredictedJob several(job, predictor, target, question.host_factor, taken);
         AddMachineSteps(
-            several, question.machines,
+            several, machines,
             [&](double step_ms) {
               return JoulesIn(step_ms, energy, prediction.activity, target, models.constants());
             },

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "answers/predict/render.h"
 #include "base/status.h"
@@ -21,9 +20,7 @@ struct RecordedStepQuestion {
   std::string workload = {};  ///< The same, where it is one of several; else empty.
   double host_factor = 1;     ///< How many times as fast the other machine's host is.
   bool batch_curve = false;
-  bool whole_job = false;  ///< Hours are asked for, so there must be steps.
   std::optional<RecordedMemory> timeline = {};
-  std::span<const PlannedMachine> machines = {};  ///< To which a job of one GPU may be scaled out.
 };
 
 /// The GPU of a trace; fails (kNoAnswer) where it does not tell.
@@ -34,11 +31,14 @@ Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const s
 
 /// Adds the job, and what it takes on each target. Fails (kNoAnswer) with what the trace lacks.
 ///
-/// @param baseline  Forecaster's, of the job
-/// @param source    SourceGpuOf()
+/// @param baseline   Forecaster's, of the job
+/// @param source     SourceGpuOf()
+/// @param whole_job  hours are asked for, so there must be steps
+/// @param machines   to which a job of one GPU may be scaled out
 Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels& models,
                        const DeviceRates& source, std::span<const DeviceRates> targets,
-                       const RecordedStepQuestion& question, PredictReport& report);
+                       const RecordedStepQuestion& question, bool whole_job,
+                       std::span<const PlannedMachine> machines, PredictReport& report);
 
 /// By the model, with what the step's own range adds to its error.
 ///

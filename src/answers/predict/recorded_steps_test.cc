@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "analysis/test_trace.h"
@@ -64,20 +65,22 @@ struct RecordedJob {
 };
 
 Status Add(const RecordedJob& recorded, const std::vector<std::string>& gpus,
-           const RecordedStepQuestion& question, PredictReport& report) {
+           const RecordedStepQuestion& question, PredictReport& report, bool whole_job = false,
+           std::span<const PlannedMachine> machines = {}) {
   Baseline baseline;
   baseline.corrected = {.low = 9, .mid = 10, .high = 12};
   const Result<std::vector<DeviceRates>> targets = Models().AllNamed(gpus);
   EXPECT_TRUE(targets.ok()) << targets.status().message();
   const DeviceRates source = Models().RatesNamed("H200").value();
   return AddRecordedStep(*recorded.job, baseline, Models(), source, targets.value(), question,
-                         report);
+                         whole_job, machines, report);
 }
 
 PredictReport Predicted(const RecordedJob& recorded, const std::vector<std::string>& gpus,
-                        const RecordedStepQuestion& question = {.trace = "a.json"}) {
+                        const RecordedStepQuestion& question = {.trace = "a.json"},
+                        std::span<const PlannedMachine> machines = {}) {
   PredictReport report;
-  const Status status = Add(recorded, gpus, question, report);
+  const Status status = Add(recorded, gpus, question, report, false, machines);
   EXPECT_TRUE(status.ok()) << status.message();
   return report;
 }
@@ -209,14 +212,18 @@ TEST(AddRecordedStep, RefusesQuestionsAboutStepsOrSamplesThatTheTraceLacks) {
   const struct {
     const RecordedJob& recorded;
     RecordedStepQuestion question;
+    bool whole_job;
     const char* words;
   } kCases[] = {
-      {unmarked, {.trace = "a.json", .whole_job = true}, "a.json: nothing marks its steps, which "},
-      {unmarked, {.trace = "a.json", .batch_curve = true}, "a.json: nothing marks its steps, "},
-      {shapeless, {.trace = "a.json", .batch_curve = true}, "a.json: --batch-curve: the trace "}};
+      {unmarked, {.trace = "a.json"}, true, "a.json: nothing marks its steps, which "},
+      {unmarked, {.trace = "a.json", .batch_curve = true}, false, "a.json: nothing marks its "},
+      {shapeless,
+       {.trace = "a.json", .batch_curve = true},
+       false,
+       "a.json: --batch-curve: the trace "}};
   for (const auto& c : kCases) {
     PredictReport report;
-    const Status status = Add(c.recorded, {"T4"}, c.question, report);
+    const Status status = Add(c.recorded, {"T4"}, c.question, report, c.whole_job);
     EXPECT_EQ(status.code(), StatusCode::kNoAnswer) << c.words;
     EXPECT_EQ(status.message().rfind(c.words, 0), 0u) << status.message();
     EXPECT_TRUE(report.targets.empty() && report.baselines.empty()) << c.words;
@@ -245,11 +252,12 @@ TEST(AddRecordedStep, FitsUnlessTheMarginDecides) {
 TEST(AddRecordedStep, OnlyAJobOfOneGpuThatFitsIsScaledOut) {
   PlannedMachine machine{.price = 6, .gpu = "T4", .gpus = 2, .topology = {}};
   machine.topology = FlatTopology(100, DurationNs(0), 2);
-  RecordedStepQuestion question{.trace = "a.json", .machines = std::span(&machine, 1)};
+  RecordedStepQuestion question{.trace = "a.json"};
+  const std::span machines(&machine, 1);
   const RecordedJob one(Steps()), four(Steps(), 4);
-  EXPECT_TRUE(Predicted(four, {"T4"}, question).targets[0].machines.empty());
+  EXPECT_TRUE(Predicted(four, {"T4"}, question, machines).targets[0].machines.empty());
   question.timeline = RecordedMemory{.parameters = 16e9};
-  const PredictReport report = Predicted(one, {"T4"}, question);
+  const PredictReport report = Predicted(one, {"T4"}, question, machines);
   ASSERT_EQ(report.targets[0].machines.size(), 1u);
   EXPECT_EQ(report.targets[0].machines[0].price, 6u);
   EXPECT_EQ(report.targets[0].machines[0].no_answer,

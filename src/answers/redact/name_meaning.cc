@@ -14,8 +14,8 @@
 namespace headroom {
 namespace {
 
-/// Of a name that Headroom's recorders or PyTorch's profiler wrote, what the analyses read: the
-/// first word, and all of what the input probe says. Empty: it is another's.
+/// Returns the part that the analyses read of a name that Headroom's recorders or PyTorch's
+/// profiler wrote: the first word, and all of what the input probe says. Empty for another's name.
 std::string_view OwnName(std::string_view name) {
   constexpr std::string_view kOwn[] = {"ProfilerStep#", "loader.", "setting.loader.", "step."};
   const bool is_own = std::any_of(std::begin(kOwn), std::end(kOwn),
@@ -46,7 +46,7 @@ bool MeanTheSame(const ReferenceData& reference, std::string_view a, std::string
   if (role == NameRole::kListed && (IsListed(reference, a) || IsListed(reference, b)))
     return a == b;
   const HostRoles roles = reference.host().RolesOf(a);
-  // Which optimizer it is, the rest of its first word says.
+  // The rest of its first word names the optimizer.
   const auto first_word = [](std::string_view name) { return name.substr(0, name.find(' ')); };
   return OwnName(a) == OwnName(b) && NumberedStep(a) == NumberedStep(b) &&
          roles == reference.host().RolesOf(b) &&

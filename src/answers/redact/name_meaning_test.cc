@@ -29,6 +29,12 @@ TEST(MeanTheSame, ByWhatTheAnalysesReadOfANameOfItsRole) {
       {"loader.probe workers=2", "loader.probe workers=3", NameRole::kAny, false},
       {"loader.next bluebird", "loader.next word_a", NameRole::kAny, true},
       {"Optimizer.step#Adam.step", "Optimizer.step#SGD.step", NameRole::kAny, false},
+      {"Optimizer.step#Adam.step", "Optimizer.step#Adam.step 2", NameRole::kAny, true},
+      {"train_step 3", "train_word_a 3", NameRole::kAny, false},
+      {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "word_a", NameRole::kAny,
+       false},
+      {"Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pageable)", NameRole::kKernel,
+       false},
   };
   for (const auto& c : kCases) {
     EXPECT_EQ(MeanTheSame(Reference(), c.a, c.b, c.role), c.same) << c.a << " / " << c.b;

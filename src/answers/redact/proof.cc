@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "answers/report/answer.h"
@@ -40,7 +39,7 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
   if (!after.ok()) return after.status();
   const auto failed = [&](const std::string& why) {
     return Status::Environment(
-        fmt::format("{}: not written, as its proof failed: {}", Printable(copy.name), why));
+        fmt::format("{}: not written, as its proof failed: {}", Printable(copy.final_path), why));
   };
   RedactProof proof;
   const LeakScan scan(redactor.Replacements(), redactor);

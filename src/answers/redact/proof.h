@@ -15,11 +15,11 @@ namespace headroom {
 /// A copy that was written, but does not have its name yet.
 struct RedactedCopy {
   std::string path;
-  std::string name;  ///< That it is to get.
-  int threads = 1;   ///< That read it.
+  std::string final_path;
+  int threads = 1;  ///< For reading it.
 };
 
-/// What was looked at.
+/// Size of the check.
 struct RedactProof {
   std::int64_t bytes = 0;     ///< Of the copy, decompressed.
   std::int64_t compared = 0;  ///< Values of the report.
@@ -29,7 +29,7 @@ struct RedactProof {
 /// Reads the copy back. Fails (kEnvironment) with what is wrong with it and the remedy, and as
 /// OpenTrace() does.
 ///
-/// @param before    the trace; gets the format of the copy
+/// @param before    the trace; its metadata take the copy's format, and `copied_from`
 /// @param redactor  that made the copy; reads the texts of both reports
 Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
                               const ReferenceData& reference, TextRedactor& redactor);

@@ -41,7 +41,8 @@ class ProveCopyTest : public testing::Test {
     redactor.Learn("bluebird");
     token_ = redactor.Text("bluebird");
     const std::string copy = Write("copy.json", range.empty() ? token_ : range, us);
-    return ProveCopy(*before.value(), {.path = copy, .name = "share.json"}, *reference_, redactor);
+    return ProveCopy(*before.value(), {.path = copy, .final_path = "share.json"}, *reference_,
+                     redactor);
   }
 
   const PublicNames names_ = PublicNames::LoadBuiltIn().value();

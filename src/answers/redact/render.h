@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,7 +23,11 @@ struct RedactAnswer {
   RedactProof proof = {};
 
   /// Returns the number of replaced texts by kind.
-  std::array<std::int64_t, kSecretKinds> Counts() const;
+  std::array<std::int64_t, kSecretKinds> Counts() const {
+    std::array<std::int64_t, kSecretKinds> counts{};
+    for (const Replacement& row : removed) ++counts[static_cast<std::size_t>(row.kind)];
+    return counts;
+  }
 };
 
 /// headroom.redact/1, docs/redact.md.

@@ -20,20 +20,21 @@ RedactAnswer Answer() {
 TEST(RenderRedactText, SaysWhatWasReplacedAndProved) {
   RedactAnswer answer = Answer();
   const std::string text = RenderRedactText(answer, Charset::kAscii);
-  EXPECT_EQ(text,
-            "Replaced\n"
-            "         1 paths\n"
-            "         0 hosts\n"
-            "         0 users\n"
-            "         0 arguments\n"
-            "         2 names\n"
-            "In rows of\n"
-            "         3 host_event.name\n"
-            "Proved: none of 3 removed texts is in the 2.00 kB that were written, plain or encoded; "
-            "1,234 values of the report are equal but for names.\n"
-            "It still tells: times and sizes, shapes, the GPU, versions, when it was recorded, and "
-            "words that frameworks use.\n"
-            "Wrote share.json: 12 events.\n");
+  EXPECT_EQ(
+      text,
+      "Replaced\n"
+      "         1 paths\n"
+      "         0 hosts\n"
+      "         0 users\n"
+      "         0 arguments\n"
+      "         2 names\n"
+      "In rows of\n"
+      "         3 host_event.name\n"
+      "Proved: none of 3 removed texts is in the 2.00 kB that were written, plain or encoded; "
+      "1,234 values of the report are equal but for names.\n"
+      "It still tells: times and sizes, shapes, the GPU, versions, when it was recorded, and "
+      "words that frameworks use.\n"
+      "Wrote share.json: 12 events.\n");
   answer.map = "names.json";
   EXPECT_NE(RenderRedactText(answer, Charset::kAscii)
                 .find("What stands for what is in names.json: keep it to yourself.\n"),

@@ -8,12 +8,6 @@
 
 namespace headroom {
 
-std::array<std::int64_t, kSecretKinds> RedactAnswer::Counts() const {
-  std::array<std::int64_t, kSecretKinds> counts{};
-  for (const Replacement& row : removed) ++counts[static_cast<std::size_t>(row.kind)];
-  return counts;
-}
-
 std::string RenderRedactText(const RedactAnswer& answer, Charset charset) {
   std::string text;
   const std::array<std::int64_t, kSecretKinds> counts = answer.Counts();

@@ -102,7 +102,7 @@ Status BaselineCommand::Save() const {
 Status BaselineCommand::List() const {
   const Result<BaselineList> list = ListBaselines(folder_);
   if (!list.ok()) return list.status();
-  return WriteResult(json_ ? RenderBaselinesJson(list.value()) + "\n"
+  return WriteResult(json_ ? RenderBaselinesJson(list.value())
                            : RenderBaselinesText(list.value(), UseColor(ColorMode::kAuto, ""),
                                                  CharsetOfEnvironment()),
                      "");

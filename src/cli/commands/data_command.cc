@@ -16,8 +16,8 @@
 #include "answers/data/render.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/open_with_progress.h"
+#include "cli/machine/installed_files.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/payload.h"
 #include "ingest/open_trace.h"
 #include "render/escape.h"
 
@@ -115,13 +115,13 @@ DataCommand::DataCommand(Command parent) {
 }
 
 Status DataCommand::RunBench() const {
-  const Payload payload = FindPayload();
-  if (payload.package.empty()) {
+  const InstalledFiles files = FindInstalledFiles();
+  if (files.package.empty()) {
     return Status::Environment(
         "the Python package is not beside this program; build it: cmake --build --preset "
         "release");
   }
-  const std::string packages = std::filesystem::path(payload.package).parent_path().string();
+  const std::string packages = std::filesystem::path(files.package).parent_path().string();
   const char* before = std::getenv("PYTHONPATH");
   const std::string path =
       before == nullptr || before[0] == 0 ? packages : fmt::format("{}:{}", packages, before);

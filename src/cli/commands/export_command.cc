@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "cli/commands/chakra_files.h"
 #include "cli/flags/value_checks.h"
-#include "cli/inputs/chakra_files.h"
 #include "cli/inputs/chosen_trace.h"
 #include "cli/inputs/file_report.h"
 #include "cli/inputs/open_with_progress.h"

@@ -174,7 +174,7 @@ Status PredictCommand::AddLists(PredictAnswer& answer) const {
   return answer.AddLists(lists.value(), operators_path_);
 }
 
-Status PredictCommand::AddTrace(const std::string& trace, std::vector<DeviceRates> used,
+Status PredictCommand::AddTrace(const std::string& trace, std::span<const DeviceRates> targets,
                                 PredictAnswer& answer) const {
   RecordedStepQuestion question = {.trace = trace,
                                    .workload = traces_.size() > 1 ? trace : "",
@@ -195,10 +195,10 @@ Status PredictCommand::AddTrace(const std::string& trace, std::vector<DeviceRate
   const Job& job = *opened.value().job;
   const Result<DeviceRates> source = SourceGpuOf(gpus_.models(), job, trace, from_);
   if (!source.ok()) return source.status();
+  std::vector<DeviceRates> used(targets.begin(), targets.end());
   used.push_back(source.value());
   RemarkOnUnused(used);
-  return answer.AddTrace(job, Forecaster(job), opened.value().note, source.value(),
-                         std::move(question));
+  return answer.AddTrace(job, Forecaster(job), opened.value().note, source.value(), question);
 }
 
 Status PredictCommand::Run() {

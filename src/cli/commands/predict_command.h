@@ -26,8 +26,7 @@ class PredictCommand : public Subcommand {
   void RemarkOnUnused(std::span<const DeviceRates> used) const;
   Status PredictTable() const;
   Status AddLists(PredictAnswer& answer) const;
-  /// @param used  the targets
-  Status AddTrace(const std::string& trace, std::vector<DeviceRates> used,
+  Status AddTrace(const std::string& trace, std::span<const DeviceRates> targets,
                   PredictAnswer& answer) const;
 
   Command command_;

@@ -22,8 +22,8 @@
 #include "capture/process_group.h"
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/step_range.h"
+#include "cli/machine/installed_files.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/payload.h"
 #include "render/escape.h"
 #include "render/number_format.h"
 
@@ -148,16 +148,16 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
   };
-  const Payload payload = FindPayload();
+  const InstalledFiles installed = FindInstalledFiles();
   const bool events = level_ != "metrics", gpu_work = events && level_ != "events";
   // Each variable takes one library: another tool's stays.
   const auto inject = [&](const char* variable, bool wanted) {
     const std::string there = now(variable);
     const bool ours = fs::path(there).filename() == kCuptiFile;
     if (ours) environment[variable] = std::nullopt;
-    if (!wanted || payload.cupti.empty()) return;
+    if (!wanted || installed.cupti.empty()) return;
     if (ours || there.empty() || there == "none") {
-      environment[variable] = payload.cupti;
+      environment[variable] = installed.cupti;
     } else {
       remark(fmt::format("{} is {}: GPU work is left to that tool; unset it to record it here",
                          variable, there));
@@ -171,14 +171,14 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
   environment["HEADROOM_LEVEL"] = level_;
   if (now("HEADROOM") == "0")
     remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
-  if (payload.inject.empty()) {
+  if (installed.inject.empty()) {
     remark(
         "what records loops of PyTorch is not beside this program: a build lacks the target "
         "headroom_hooks (python3-dev), an installation lib/headroom/python");
   } else {
     const std::string before = now("PYTHONPATH");
     environment["PYTHONPATH"] =
-        before.empty() ? payload.inject : fmt::format("{}:{}", payload.inject, before);
+        before.empty() ? installed.inject : fmt::format("{}:{}", installed.inject, before);
   }
   if (probe_input_) environment["HEADROOM_PROBE_INPUT"] = "1";
   if (!gpu_work) return environment;

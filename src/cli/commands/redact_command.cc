@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -186,7 +185,7 @@ Status RedactCommand::Run() {
   const std::vector<Replacement> removed = redactor.Replacements();
   const Result<RedactProof> proof = ProveCopy(
       *trace.value().store,
-      {.path = copy.value().file.temporary_path(), .name = output_path_, .threads = threads_},
+      {.path = copy.value().file.temporary_path(), .final_path = output_path_, .threads = threads_},
       *reference.value(), redactor);
   if (!proof.ok()) return proof.status();
   if (!map_path_.empty()) {

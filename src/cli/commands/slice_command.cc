@@ -96,14 +96,15 @@ Result<StepAnalysis> SliceCommand::StepsOf(const TraceStore& store) const {
   return std::move(trace.value().steps);
 }
 
-Result<StepWindow> SliceCommand::FindStepWindow(const TraceStore& store) const {
+Result<SliceWindow> SliceCommand::ReadSteps(const TraceStore& store) const {
   const Result<StepRange> range = ParseStepRange(steps_);
   if (!range.ok()) return range.status();
   const Result<StepAnalysis> found = StepsOf(store);
   if (!found.ok()) return found.status();
-  StepWindow window = WindowOfSteps(found.value(), range.value().first.value_or(INT64_MIN),
-                                    range.value().last.value_or(INT64_MAX));
-  if (window.time) return window;
+  const std::optional<SliceWindow> window =
+      WindowOfSteps(found.value(), range.value().first.value_or(INT64_MIN),
+                    range.value().last.value_or(INT64_MAX));
+  if (window) return *window;
   const std::vector<StepRow>& steps = found.value().steps.list;
   if (steps.empty()) {
     return Status::Usage(
@@ -113,12 +114,18 @@ Result<StepWindow> SliceCommand::FindStepWindow(const TraceStore& store) const {
                                    steps.front().index, steps.back().index));
 }
 
-Result<StepWindow> SliceCommand::FindWindow(const TraceStore& store) const {
-  if (!steps_.empty()) return FindStepWindow(store);
-  if (time_.empty()) return StepWindow();
-  const Result<Interval> time = ParseTimes(time_, FirstTime(store));
-  if (!time.ok()) return time.status();
-  return StepWindow{.time = time.value(), .steps = 0, .step_before = {}};
+Result<std::optional<SliceWindow>> SliceCommand::FindWindow(const TraceStore& store) const {
+  std::optional<SliceWindow> window;
+  if (!steps_.empty()) {
+    const Result<SliceWindow> of_steps = ReadSteps(store);
+    if (!of_steps.ok()) return of_steps.status();
+    window = of_steps.value();
+  } else if (!time_.empty()) {
+    const Result<Interval> time = ParseTimes(time_, FirstTime(store));
+    if (!time.ok()) return time.status();
+    window = SliceWindow{.time = time.value()};
+  }
+  return window;
 }
 
 Status SliceCommand::Run() {
@@ -134,10 +141,11 @@ Status SliceCommand::Run() {
   const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
   if (!trace.ok()) return trace.status();
   const TraceStore& store = *trace.value().store;
-  const Result<StepWindow> window = FindWindow(store);
-  if (!window.ok()) return window.status();
+  const Result<std::optional<SliceWindow>> found = FindWindow(store);
+  if (!found.ok()) return found.status();
+  const std::optional<SliceWindow>& window = found.value();
   const std::unique_ptr<TraceStore> part =
-      PartOf(store, {.window = window.value().time, .rank = {}});
+      PartOf(store, {.window = window ? std::optional(window->time) : std::nullopt, .rank = {}});
   if (part->host_events.rows() + part->gpu_tasks.rows() == 0)
     return Status::Usage(
         "nothing was recorded there; `headroom report` says how long the trace is");
@@ -145,17 +153,18 @@ Status SliceCommand::Run() {
   if (!events.ok()) return events.status();
   if (!quiet_) {
     Remark(RemarkOnTraceEnding(output_path_, FormatOfName(output_path_)));
-    const std::optional<std::int64_t> before = window.value().step_before;
-    const std::int64_t kept = window.value().steps + (before ? 1 : 0);
-    std::int64_t steps = kept > 0 ? kept : static_cast<std::int64_t>(part->steps.rows());
+    std::int64_t kept = window ? window->steps : 0;
     std::string more;
-    if (before)
+    if (window && window->step_before) {
+      ++kept;
       more = fmt::format("; step {} is kept, too: the next is timed from where its work ends",
-                         *before);
-    if (kept > 0 && !window.value().marked) {
+                         *window->step_before);
+    }
+    std::int64_t steps = kept > 0 ? kept : static_cast<std::int64_t>(part->steps.rows());
+    if (kept > 0 && !window->marked) {
       // What repeats may be too little in the part.
-      const Result<StepAnalysis> found = StepsOf(*part);
-      steps = found.ok() ? static_cast<std::int64_t>(found.value().steps.list.size()) : 0;
+      const Result<StepAnalysis> again = StepsOf(*part);
+      steps = again.ok() ? static_cast<std::int64_t>(again.value().steps.list.size()) : 0;
       if (steps < kept)
         more += fmt::format(
             "; of {} that it holds it tells these alone, for they are inferred from what repeats: "

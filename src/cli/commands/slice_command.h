@@ -9,7 +9,7 @@
 #include "analysis/steps/steps.h"
 #include "base/status.h"
 #include "cli/flags/subcommand.h"
-#include "export/step_window.h"
+#include "export/slice_window.h"
 #include "store/trace_store.h"
 
 namespace headroom::cli {
@@ -23,9 +23,9 @@ class SliceCommand : public Subcommand {
 
  private:
   Result<StepAnalysis> StepsOf(const TraceStore& store) const;
-  /// Returns what to keep; no time: all of it. `steps` is 0 where --steps is not given.
-  Result<StepWindow> FindWindow(const TraceStore& store) const;
-  Result<StepWindow> FindStepWindow(const TraceStore& store) const;
+  /// Returns the window that --steps or --time names; nullopt without either: the whole trace.
+  Result<std::optional<SliceWindow>> FindWindow(const TraceStore& store) const;
+  Result<SliceWindow> ReadSteps(const TraceStore& store) const;
 
   Command command_;
   std::vector<std::string> traces_;

@@ -6,8 +6,8 @@
 
 #include "analysis/analyze.h"
 #include "analysis/names/reference_data.h"
-#include "cli/inputs/resource_log.h"
 #include "cli/inputs/trace_files.h"
+#include "cli/terminal/resource_log.h"
 #include "distributed/file_result.h"
 #include "ingest/open_trace.h"
 #include "whatif/calibration/calibration_choice.h"

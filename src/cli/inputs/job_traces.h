@@ -4,7 +4,7 @@
 #include "analysis/analyze.h"
 #include "base/status.h"
 #include "cli/inputs/trace_files.h"
-#include "export/merged_trace.h"
+#include "ranks/job_traces.h"
 
 namespace headroom::cli {
 

@@ -2,14 +2,14 @@
 
 #include <optional>
 
+#include "cli/machine/installed_files.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/payload.h"
 #include "distributed/launch.h"
 
 namespace headroom::cli {
 
 Result<std::unique_ptr<Communicator>> JoinOthers() {
-  Result<std::unique_ptr<Communicator>> communicator = JoinProcesses(FindPayload().mpi);
+  Result<std::unique_ptr<Communicator>> communicator = JoinProcesses(FindInstalledFiles().mpi);
   if (communicator.ok() && !communicator.value()->leads()) MuteRemarks(true);
   return communicator;
 }

@@ -1,4 +1,4 @@
-#include "cli/inputs/chakra_files.h"
+#include "cli/commands/chakra_files.h"
 
 #include <fmt/format.h>
 

@@ -1,32 +1,32 @@
-#include "cli/terminal/payload.h"
+#include "cli/machine/installed_files.h"
 
 #include <filesystem>
 #include <system_error>
 
 namespace headroom::cli {
 
-Payload FindPayload() {
+InstalledFiles FindInstalledFiles() {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  Payload payload;
+  InstalledFiles files;
   for (const fs::path& root : {here, here.parent_path() / "lib" / "headroom"}) {
     const fs::path package = root / "python" / "headroom", inject = package / "_inject";
     const fs::path cupti = root / kCuptiFile, mpi = root / "libheadroom_mpi.so";
-    if (payload.inject.empty() && fs::is_directory(inject, error)) {
-      payload.package = package.string();
-      payload.inject = inject.string();
+    if (files.inject.empty() && fs::is_directory(inject, error)) {
+      files.package = package.string();
+      files.inject = inject.string();
     }
-    if (payload.cupti.empty() && fs::exists(cupti, error)) payload.cupti = cupti.string();
-    if (payload.mpi.empty() && fs::exists(mpi, error)) payload.mpi = mpi.string();
+    if (files.cupti.empty() && fs::exists(cupti, error)) files.cupti = cupti.string();
+    if (files.mpi.empty() && fs::exists(mpi, error)) files.mpi = mpi.string();
   }
   // pip puts the program into the package.
   const fs::path around = here.parent_path();
-  if (payload.inject.empty() && fs::is_directory(around / "_inject", error)) {
-    payload.package = around.string();
-    payload.inject = (around / "_inject").string();
+  if (files.inject.empty() && fs::is_directory(around / "_inject", error)) {
+    files.package = around.string();
+    files.inject = (around / "_inject").string();
   }
-  return payload;
+  return files;
 }
 
 }  // namespace headroom::cli

@@ -1,4 +1,4 @@
-#include "cli/inputs/resource_log.h"
+#include "cli/terminal/resource_log.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
