@@ -110,9 +110,9 @@ void WriteRow(ReportColumns<Row> columns, const Row& row, JsonWriter& json) {
 
 /// A CSV file with a header line.
 template <typename Row>
-class CsvTable {
+class CsvWriter {
  public:
-  explicit CsvTable(ReportColumns<Row> columns) {
+  explicit CsvWriter(ReportColumns<Row> columns) {
     for (const CsvPlace place : {CsvPlace::kFirst, CsvPlace::kInOrder, CsvPlace::kLast}) {
       for (const ReportColumn<Row>& column : columns) {
         if (column.csv == place) columns_.push_back(&column);

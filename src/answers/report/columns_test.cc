@@ -227,13 +227,13 @@ TEST(Cell, ExtremesKeepTheirDigits) {
   }
 }
 
-TEST(CsvTable, PutsColumnsInTheirPlaces) {
+TEST(CsvWriter, PutsColumnsInTheirPlaces) {
   using Row = int;
   static constexpr ReportColumn<Row> kColumns[] = {
       {"last", [](const Row& row) { return Cell(std::int64_t{row}); }, CsvPlace::kLast},
       {"between", [](const Row&) { return Cell(); }},
       {"first", [](const Row&) { return Cell(std::string("a,b")); }, CsvPlace::kFirst, false}};
-  CsvTable<Row> table(kColumns);
+  CsvWriter<Row> table(kColumns);
   table.Add(7);
   EXPECT_EQ(std::move(table).Take(), "first,between,last\r\n\"a,b\",,7\r\n");
   JsonWriter json;

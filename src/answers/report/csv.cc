@@ -14,7 +14,7 @@ namespace {
 template <typename Row>
 std::string ByFileCsv(ReportColumns<RowOfFile<Row>> columns, std::vector<Row> TraceReport::*list,
                       const JobReport& job) {
-  CsvTable table(columns);
+  CsvWriter table(columns);
   for (const TraceReport& file : job.files()) {
     for (const Row& row : file.*list) table.Add({&row, &file});
   }
@@ -25,13 +25,13 @@ std::string ByFileCsv(ReportColumns<RowOfFile<Row>> columns, std::vector<Row> Tr
 template <typename Row>
 std::string LargestCsv(ReportColumns<RowOfFile<Row>> columns, std::vector<Row> TraceReport::*list,
                        const JobReport& job, std::optional<std::size_t> top) {
-  CsvTable table(columns);
+  CsvWriter table(columns);
   for (const RowOfFile<Row>& row : job.Rows(list, top)) table.Add(row);
   return std::move(table).Take();
 }
 
 std::string StepsCsv(const JobReport& job) {
-  CsvTable table(columns::Steps());
+  CsvWriter table(columns::Steps());
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) table.Add({&row, &file});
   }
@@ -39,14 +39,14 @@ std::string StepsCsv(const JobReport& job) {
 }
 
 std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
-  CsvTable table(columns::Findings());
+  CsvWriter table(columns::Findings());
   for (const RowOfFile<Finding>& finding : job.findings()) table.Add({finding, &options});
   return std::move(table).Take();
 }
 
 /// Returns who holds what at the peak. What was allocated before the recording has no holder.
 std::string HoldersCsv(const JobReport& job) {
-  CsvTable table(columns::Holders());
+  CsvWriter table(columns::Holders());
   for (const TraceReport& file : job.files()) {
     for (const MemoryUse& use : file.memory) {
       for (const MemoryPart& part : use.parts) {
@@ -65,7 +65,7 @@ std::string HoldersCsv(const JobReport& job) {
 
 /// Returns a table of the ranks. It has no rows if the job is a single file.
 std::string RanksCsv(ReportColumns<RowOfRanks> columns, const JobRanks* job, std::size_t rows) {
-  CsvTable table(columns);
+  CsvWriter table(columns);
   for (std::size_t row = 0; row < rows; ++row) table.Add({job, row});
   return std::move(table).Take();
 }
