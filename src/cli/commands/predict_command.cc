@@ -186,7 +186,7 @@ Status PredictCommand::AddTrace(const std::string& trace, std::span<const Device
     question.timeline = read.value();
   }
   const Result<OpenedJob> opened = OpenJob(trace, options_);
-  const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
+  Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
   if (why_none.code() == StatusCode::kNoAnswer) {
     answer.AddAbstention(trace, why_none.message());
     return Status::Ok();
