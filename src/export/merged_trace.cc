@@ -23,7 +23,7 @@ std::string LabelOf(const RankTimeline& rank) {
                      rank.host);
 }
 
-/// What all ranks have in common, which alone is true of the file.
+/// Collects what the sources of all ranks share; only that holds for the whole file.
 class CommonSource {
  public:
   void Add(const TraceMetadata& metadata) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/test_folder.h"
 #include "ingest/open_trace.h"
 
 namespace headroom {
@@ -57,17 +58,8 @@ TEST(ShiftAt, RanksOfAnotherRootKeepTheirDistance) {
   EXPECT_EQ(TimeNs(7) + ShiftAt(job, 2, TimeNs(7)), TimeNs(407));
 }
 
-class WriteMergedTraceTest : public testing::Test {
+class WriteMergedTraceTest : public TestFolder {
  protected:
-  WriteMergedTraceTest()
-      : folder_(std::filesystem::path(testing::TempDir()) /
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~WriteMergedTraceTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
-
   /// Writes the trace of a rank, whose operator begins at `us`.
   void AddRank(std::size_t rank, std::int64_t us, JobTraces& job) const {
     RankTimeline& timeline = job.ranks.ranks[rank];
@@ -75,8 +67,6 @@ class WriteMergedTraceTest : public testing::Test {
     std::ofstream(timeline.path) << R"({"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm",)"
                                  << R"("pid":1,"tid":1,"ts":)" << us << R"(,"dur":5}]})";
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(WriteMergedTraceTest, NoStampIsNegativeAndNoProcessIsShared) {

@@ -9,24 +9,13 @@
 #include <string>
 #include <utility>
 
+#include "base/test_folder.h"
 #include "ingest/open_trace.h"
 
 namespace headroom {
 namespace trace_file_test {
 
-class TraceFileTest : public testing::Test {
- protected:
-  TraceFileTest()
-      : folder_(std::filesystem::path(testing::TempDir()) /
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~TraceFileTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string Path(const char* name) const { return (folder_ / name).string(); }
-
-  std::filesystem::path folder_;
-};
+using TraceFileTest = TestFolder;
 
 TEST_F(TraceFileTest, IsThereOnceItIsWhole) {
   Result<TraceFile> file = TraceFile::Create(Path("t.json"), R"("schemaVersion":1)");

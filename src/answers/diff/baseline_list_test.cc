@@ -7,19 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "answers/diff/baseline_json.h"
+#include "base/test_folder.h"
 
 namespace headroom {
 namespace baseline_list_test {
 
-class BaselineListTest : public testing::Test {
+class BaselineListTest : public TestFolder {
  protected:
-  BaselineListTest()
-      : folder_(std::filesystem::path(testing::TempDir()) /
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~BaselineListTest() override { std::filesystem::remove_all(folder_); }
-
   void Write(const char* file, const std::string& content) const {
     std::ofstream(folder_ / file) << content;
   }
@@ -28,8 +22,6 @@ class BaselineListTest : public testing::Test {
     EXPECT_TRUE(list.ok()) << list.status().message();
     return list.value();
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(BaselineListTest, MarksFilesThatAreNotBaselines) {

@@ -32,11 +32,11 @@ struct JobPlanQuestion {
 class JobPlan {
  public:
   explicit JobPlan(JobPlanQuestion question) : question_(std::move(question)) {}
-  // Points into its own grids.
+  // `grid_` points into `carbon_`.
   JobPlan(const JobPlan&) = delete;
   JobPlan(JobPlan&&) = default;
 
-  /// Whether the job's length was given.
+  /// Returns whether the question gives the job's length.
   bool has_length() const { return question_.total_steps.has_value(); }
 
   /// Reads prices and grids; does nothing where the job's length was not given. BadInput and

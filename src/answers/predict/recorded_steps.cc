@@ -38,7 +38,7 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
   }
 }
 
-/// Of the whole job: as many as it has ranks, or as many as one rank uses.
+/// Returns the GPUs of the whole job: one for each rank, or as many as one rank uses.
 std::int64_t GpusOf(const Job& job) {
   constexpr std::int64_t kMax = 1'000'000;  // A trace may say anything; no job has more.
   std::int64_t gpus = WorkingGpus(job.store(), job.steps().spans);
@@ -49,14 +49,14 @@ std::int64_t GpusOf(const Job& job) {
   return gpus;
 }
 
-/// What one GPU takes, of all of the job's: each is taken to do as the recorded one.
+/// Returns the energy of all GPUs of the job. Assumes that each takes what the recorded one takes.
 std::optional<StepEnergy> OfAll(std::optional<StepEnergy> energy, std::int64_t gpus) {
   if (energy) energy->Times(static_cast<double>(gpus));
   return energy;
 }
 
-/// Of one GPU, in a step that is so long for its waiting: as that of its own step, and what the
-/// model has for the time beyond.
+/// Returns the energy of one GPU in a step that waiting makes longer: that of its own step, and the
+/// model's for the rest of the time.
 std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& energy,
                                StepActivity activity, const DeviceRates& rates,
                                const KernelConstants& constants) {
@@ -67,7 +67,7 @@ std::optional<double> JoulesIn(double step_ms, const std::optional<StepEnergy>& 
   return energy->joules + waiting->joules - alone->joules;
 }
 
-/// Whether the trace names the GPU of its work, rather than telling its size.
+/// Returns whether the trace names the GPU, rather than giving its size alone.
 bool IsNamed(const GpuModels& models, const Job& job) {
   const DeviceSpec* const found = models.devices().Find(job.device()->short_name);
   const auto names = job.store().devices.name.values();

@@ -24,8 +24,7 @@ std::string_view OwnName(std::string_view name) {
   return name.starts_with("loader.probe ") ? name : name.substr(0, name.find(' '));
 }
 
-/// Whether a value is of a list that the analyses have: a category, a type of elements, a
-/// collective, a GPU.
+/// Returns whether the analyses know the value: a category, a data type, a collective, a GPU.
 bool IsListed(const ReferenceData& reference, std::string_view value) {
   return value == "headroom" || RuleOfCategory(value) != CategoryRule::kOther ||
          DTypeFromName(value) || DTypeFromProfiler(value) != DType::kUnknown ||

@@ -1,4 +1,4 @@
-// Whether a name means the same to the analyses as what replaces it.
+// Compares a name with its replacement, as the analyses read both.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace headroom {
 
-/// Returns whether the analyses make the same of two names of a role.
+/// Returns whether the analyses read both names of a role alike.
 bool MeanTheSame(const ReferenceData& reference, std::string_view a, std::string_view b,
                  NameRole role);
 

@@ -75,7 +75,7 @@ Result<RedactProof> ProveCopy(TraceStore& before, const RedactedCopy& copy,
         "(-o FILE.json or FILE.pftrace)",
         Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
   }
-  // Of whatever format a copy is.
+  // A copy may have another format than the trace.
   before.metadata.copied_from = before.metadata.recorded_as();
   before.metadata.format = after.value()->metadata.format;
   const Result<nlohmann::json> was = ReportOf(before, reference);

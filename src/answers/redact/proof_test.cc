@@ -7,21 +7,15 @@
 #include <fstream>
 #include <memory>
 
+#include "base/test_folder.h"
 #include "ingest/open_trace.h"
 #include "redact/public_names.h"
 
 namespace headroom {
 namespace redact_proof_test {
 
-class ProveCopyTest : public testing::Test {
+class ProveCopyTest : public TestFolder {
  protected:
-  ProveCopyTest()
-      : folder_(std::filesystem::path(testing::TempDir()) /
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~ProveCopyTest() override { std::filesystem::remove_all(folder_); }
-
   /// A trace of one operator, inside a range.
   std::string Write(const char* file, const std::string& range, int us = 5) const {
     std::string path = (folder_ / file).string();
@@ -47,7 +41,6 @@ class ProveCopyTest : public testing::Test {
 
   const PublicNames names_ = PublicNames::LoadBuiltIn().value();
   const std::unique_ptr<ReferenceData> reference_ = ReferenceData::LoadBuiltIn().value();
-  std::filesystem::path folder_;
   std::string token_;
 };
 
