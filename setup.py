@@ -5,6 +5,7 @@ missing they are left out with a remark, and headroom.Graph and its kin, and the
 are used.
 """
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -15,6 +16,13 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = pathlib.Path(__file__).resolve().parent
 VERSION = re.search(r"project\(headroom VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+
+# As cmake/Hardening.cmake; GCC and Clang ignore a second definition of the same value.
+HARDENED = ["-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
+HARDENED_LINK = ["-Wl,-z,relro,-z,now,-z,noexecstack"]
+if platform.machine() in ("x86_64", "AMD64"):
+    HARDENED += ["-fstack-clash-protection", "-fcf-protection"]
+    HARDENED_LINK += ["-Wl,-z,shstk"]
 
 
 def built_for_this_python(folder):
@@ -80,7 +88,8 @@ setup(
             include_dirs=["include"],
             py_limited_api=True,
             define_macros=[("HEADROOM_VERSION", f'"{VERSION}"')],
-            extra_compile_args=["-std=gnu11", "-fvisibility=hidden"],
+            extra_compile_args=["-std=gnu11", "-fvisibility=hidden", *HARDENED],
+            extra_link_args=HARDENED_LINK,
         )
     ],
 )
