@@ -72,7 +72,7 @@ Status MeasureExport(const std::string& trace, const std::string& folder) {
   const auto into_file = [&](TraceFormat format, const std::string& name) {
     const std::string path = folder + "/" + name;
     const double seconds = MedianSeconds([&] {
-      const Result<std::int64_t> written = WriteTrace(store, format, path);
+      const Result<std::int64_t> written = WriteTrace(store, format, path, {});
       good &= written.ok() && written.value() > 0;
     });
     const Result<std::unique_ptr<TraceStore>> back = OpenTrace(path, open);

@@ -9,7 +9,7 @@
 #include "analysis/tables/tables.h"
 #include "analysis/test_trace.h"
 #include "analysis/verdict/health.h"
-#include "base/test_growth.h"
+#include "base/testing/growth.h"
 
 namespace headroom {
 namespace {

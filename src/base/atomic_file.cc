@@ -54,9 +54,10 @@ int WriteAll(int descriptor, std::string_view content) {
   return 0;
 }
 
-Result<AtomicFile> AtomicFile::Create(const std::string& path) {
+Result<AtomicFile> AtomicFile::Create(const std::string& path, std::optional<int> mode) {
   AtomicFile file;
   file.path_ = path;
+  file.mode_ = mode.value_or(-1);
   struct stat info {};
   const bool exists = stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
@@ -67,7 +68,7 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path) {
     const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
                                                                &std::free);
     if (resolved) file.path_ = resolved.get();
-    file.mode_ = static_cast<int>(info.st_mode & 07777);
+    if (!mode) file.mode_ = static_cast<int>(info.st_mode & 07777);
   }
   std::string name;
   file.descriptor_ = CreateBeside(file.path_, name, file.unfinished_);
@@ -98,8 +99,9 @@ Status AtomicFile::Close() {
   return error == 0 ? Status::Ok() : CannotWrite(path_, error);
 }
 
-Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string_view content) {
-  Result<AtomicFile> file = Create(path);
+Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string_view content,
+                                     std::optional<int> mode) {
+  Result<AtomicFile> file = Create(path, mode);
   if (!file.ok()) return file.status();
   if (Status status = file.value().Append(content); !status.ok()) return status;
   if (Status status = file.value().Close(); !status.ok()) return status;
@@ -131,6 +133,18 @@ Status AtomicFile::Commit() {
   temporary_.clear();
   unfinished_ = UnfinishedFile();
   return Status::Ok();
+}
+
+Result<bool> AtomicFile::CommitNew() {
+  // Unlike rename(), fails where the name is taken.
+  if (temporary_.empty() || link(temporary_.c_str(), path_.c_str()) != 0) {
+    if (temporary_.empty() || errno == EEXIST) return false;
+    return CannotWrite(path_, errno);
+  }
+  unlink(temporary_.c_str());
+  temporary_.clear();
+  unfinished_ = UnfinishedFile();
+  return true;
 }
 
 }  // namespace headroom

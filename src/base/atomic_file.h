@@ -1,6 +1,7 @@
 // Files that are whole or not there: written under another name, then renamed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,9 +24,12 @@ class AtomicFile {
   /// Creates the temporary file and writes `content`. What is not a regular file (a pipe,
   /// /dev/null) is opened itself and written by Commit(). An existing file keeps its permissions, a
   /// symbolic link to an existing file stays one.
-  static Result<AtomicFile> Write(const std::string& path, std::string_view content);
+  ///
+  /// @param mode  permissions of the file, also of one that is there; absent: those of any new one
+  static Result<AtomicFile> Write(const std::string& path, std::string_view content,
+                                  std::optional<int> mode = std::nullopt);
   /// The same, still empty, to be written in pieces.
-  static Result<AtomicFile> Create(const std::string& path);
+  static Result<AtomicFile> Create(const std::string& path, std::optional<int> mode = std::nullopt);
   /// REQUIRES: made by Create(), and not closed.
   Status Append(std::string_view piece);
   /// All of it has reached the disk. REQUIRES: as Append().
@@ -37,6 +41,8 @@ class AtomicFile {
 
   /// Puts the file in its place. REQUIRES: it is closed.
   Status Commit();
+  /// The same where nothing is in that place yet. Else returns false, and nothing is changed.
+  Result<bool> CommitNew();
   /// Where it can be read before that: once it is closed, whole. Empty for what is not a regular
   /// file, and once it is in its place.
   const std::string& temporary_path() const { return temporary_; }
@@ -49,7 +55,7 @@ class AtomicFile {
   UnfinishedFile unfinished_;  ///< As long as it has its temporary name.
   std::string content_;        ///< Of what is not a regular file.
   int descriptor_ = -1;        ///< Until it is closed.
-  int mode_ = -1;              ///< Permissions of the file that was there; -1: there was none.
+  int mode_ = -1;              ///< Permissions; -1: those of any new file.
 };
 
 }  // namespace headroom

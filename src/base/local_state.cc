@@ -1,14 +1,58 @@
 #include "base/local_state.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
+#include "base/atomic_file.h"
 #include "base/read_file.h"
 
 namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kOwnerOnly = 0600, kFolderOfOwner = 0700;
+
+/// Makes the folders of a file that are missing.
+Status MakeFolders(const fs::path& folder) {
+  std::error_code unknown;
+  if (folder.empty() || fs::is_directory(folder, unknown)) return Status::Ok();
+  if (Status status = MakeFolders(folder.parent_path()); !status.ok()) return status;
+  if (mkdir(folder.c_str(), kFolderOfOwner) == 0 || errno == EEXIST) return Status::Ok();
+  return Status::Environment(fmt::format("cannot make the folder {}: {}", folder.string(),
+                                         std::generic_category().message(errno)));
+}
+
+/// The failure to write something that is no file.
+Status NoFile(const std::string& path) {
+  return Status::Environment(CheckStateFile(path).message());
+}
+
+/// Opens a regular file that only its owner can read, or makes it. Locks it, where it is free or
+/// `wait`. Returns nullopt where somebody else holds it.
+Result<std::optional<UniqueDescriptor>> OpenLocked(const std::string& path, bool wait) {
+  if (Status status = MakeFolders(fs::path(path).parent_path()); !status.ok()) return status;
+  UniqueDescriptor file(open(
+      path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kOwnerOnly));
+  struct stat info {};
+  if (!file.is_open()) return CheckStateFile(path).ok() ? CannotWrite(path, errno) : NoFile(path);
+  if (fstat(file.number(), &info) != 0 || !S_ISREG(info.st_mode)) return NoFile(path);
+  while (flock(file.number(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return std::optional<UniqueDescriptor>();
+    if (errno != EINTR) return CannotWrite(path, errno);
+  }
+  return std::optional(std::move(file));
+}
+
+}  // namespace
 
 std::optional<std::string> LocalStatePath(std::string_view name) {
   const auto below = [&](const char* variable,
@@ -22,13 +66,59 @@ std::optional<std::string> LocalStatePath(std::string_view name) {
   return below("HOME", "/.local/state/headroom");
 }
 
+Status CheckStateFile(const std::string& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return Status::Ok();
+  return Status::BadInput(fmt::format("{} is {}, not a file; remove it", path,
+                                      S_ISLNK(info.st_mode)    ? "a symbolic link"
+                                      : S_ISDIR(info.st_mode)  ? "a folder"
+                                      : S_ISFIFO(info.st_mode) ? "a pipe"
+                                                               : "a device or a socket"));
+}
+
 Result<std::optional<std::string>> ReadLocalState(const std::string& path) {
+  constexpr const char* kWithout = "{}; --no-local-state does without it";
   std::error_code unreachable;
-  if (!std::filesystem::exists(path, unreachable)) return std::optional<std::string>();
+  if (!fs::exists(fs::symlink_status(path, unreachable))) return std::optional<std::string>();
+  if (Status status = CheckStateFile(path); !status.ok())
+    return Status::BadInput(fmt::format(kWithout, status.message()));
   Result<std::optional<std::string>> text = ReadFile(path);
   if (text.ok()) return text;
-  return Status::BadInput(
-      fmt::format("{}; --no-local-state does without it", text.status().message()));
+  return Status::BadInput(fmt::format(kWithout, text.status().message()));
+}
+
+Status AppendToLocalState(const std::string& path, std::string_view lines) {
+  // Locked until it is closed; whoever else adds lines waits.
+  const Result<std::optional<UniqueDescriptor>> locked = OpenLocked(path, /*wait=*/true);
+  if (!locked.ok()) return locked.status();
+  const int file = locked.value()->number();
+  const off_t end = lseek(file, 0, SEEK_END);
+  if (end < 0) return CannotWrite(path, errno);
+  std::string text;
+  char last = '\n';
+  if (end > 0 && pread(file, &last, 1, end - 1) == 1 && last != '\n') text += '\n';
+  text += lines;
+  int error = WriteAll(file, text);
+  if (error == 0 && fsync(file) != 0) error = errno;
+  if (error == 0) return Status::Ok();
+  // Half a line would be no line. Where even this fails, the next one begins a new line.
+  if (ftruncate(file, end) != 0) return CannotWrite(path, errno);
+  return CannotWrite(path, error);
+}
+
+Status ReplaceLocalState(const std::string& path, std::string_view content) {
+  if (Status status = MakeFolders(fs::path(path).parent_path()); !status.ok()) return status;
+  if (!CheckStateFile(path).ok()) return NoFile(path);
+  Result<AtomicFile> file = AtomicFile::Write(path, content, kOwnerOnly);
+  if (!file.ok()) return file.status();
+  return file.value().Commit();
+}
+
+Result<LocalStateLock> LocalStateLock::Take(const std::string& path, const std::string& taken) {
+  Result<std::optional<UniqueDescriptor>> locked = OpenLocked(path + ".lock", /*wait=*/false);
+  if (!locked.ok()) return locked.status();
+  if (!locked.value()) return Status::Usage(taken);
+  return LocalStateLock(std::move(*locked.value()));
 }
 
 }  // namespace headroom

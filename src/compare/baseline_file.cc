@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/local_state.h"
 #include "base/read_file.h"
 
 namespace headroom {
@@ -242,6 +243,10 @@ Result<std::optional<JobProfile>> FindBaseline(const std::string& named,
       return std::optional<JobProfile>();
   } else if (!LooksLikeBaseline(BeginOf(named))) {
     return std::optional<JobProfile>();
+  }
+  // Of a name: whoever wrote the folder could have put anything there.
+  if (path != named) {
+    if (Status status = CheckStateFile(path); !status.ok()) return status;
   }
   const Result<std::optional<std::string>> content = ReadFile(path);
   if (!content.ok()) return content.status();

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/test_damage.h"
+#include "base/testing/damage.h"
 #include "cost/test_files.h"
 
 namespace headroom {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/test_damage.h"
+#include "base/testing/damage.h"
 #include "cost/rule_checks.h"
 #include "cost/test_files.h"
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "export/chrome_events.h"
@@ -28,8 +31,9 @@ class ChakraMaker {
         end_of_(graph.tasks.size(), kNoChakraNode),
         launch_of_(graph.tasks.size(), kNoChakraNode),
         last_on_thread_(store.threads.rows(), kNoChakraNode),
-        nodes_of_thread_(store.threads.rows()),
-        nodes_of_stream_(store.streams.rows()) {
+        newest_on_stream_(store.streams.rows(), kNoChakraNode),
+        is_opened_(store.host_events.rows()),
+        chain_call_(store.host_events.rows()) {
     out_.zero = FirstTime(store);
   }
 
@@ -97,27 +101,58 @@ class ChakraMaker {
     std::vector<bool> in_graph(store_.gpu_tasks.rows());
     for (const Task& task : graph_.tasks) {
       if (task.kind == TaskKind::kGpu) in_graph[task.row] = true;
-      if (task.kind == TaskKind::kCall) in_chain_.push_back(task.row);
+      if (task.kind == TaskKind::kCall) chain_call_[task.row] = HostEventId(task.row);
     }
-    std::sort(in_chain_.begin(), in_chain_.end());
+    chain_call_ = store_.InheritFromParents(std::move(chain_call_), HostEventId());
     for (std::size_t row = 0; row < in_graph.size(); ++row) {
       if (!in_graph[row]) loose_.emplace_back(row);
     }
   }
 
-  /// What had not ended when the node began, by the recorded times, cannot have held it back: what
-  /// that depends on did.
-  void Resolve(ChakraNodeIndex from, std::int64_t start, Candidates& deps) {
-    if (from == kNoChakraNode || std::find(seen_.begin(), seen_.end(), from) != seen_.end()) return;
-    seen_.push_back(from);
-    if (EndOf(from) <= start) {
-      deps.push_back(from);
-      return;
+  /// The thread, stream or kind of delay of a node. What ended last on one stands for all before.
+  std::size_t TrackOf(const ChakraNode& node) const {
+    const std::size_t threads = store_.threads.rows(), streams = store_.streams.rows();
+    if (node.work == ChakraWork::kDelay) return threads + streams + (node.on_cpu ? 1 : 0);
+    if (node.work == ChakraWork::kTask)
+      return threads + store_.gpu_tasks.stream[node.task.index()].index();
+    return node.thread.index();
+  }
+
+  /// What a node begins after, of `candidates`. What had not ended when the node began, by the
+  /// recorded times, cannot have held it back: what that depends on did. Of those, the last of each
+  /// track counts, and of the tracks those that ended last: else each of n kernels that overlap
+  /// would depend on the launches of all before it.
+  Candidates Resolve(const Candidates& candidates, std::int64_t start) {
+    constexpr std::size_t kMostRerouted = 16;
+    Candidates deps, running;
+    std::map<std::size_t, ChakraNodeIndex> rerouted;  // By track.
+    std::set<ChakraNodeIndex> seen{kNoChakraNode};
+    for (const ChakraNodeIndex from : candidates) {
+      if (seen.insert(from).second) (EndOf(from) <= start ? deps : running).push_back(from);
     }
-    ++out_.rerouted;
-    const Candidates before(out_.DepsOf(out_.nodes[from]).begin(),
-                            out_.DepsOf(out_.nodes[from]).end());
-    for (const ChakraNodeIndex dep : before) Resolve(dep, start, deps);
+    while (!running.empty()) {
+      const ChakraNodeIndex from = running.back();
+      running.pop_back();
+      ++out_.rerouted;
+      for (const ChakraNodeIndex dep : out_.DepsOf(out_.nodes[from])) {
+        if (!seen.insert(dep).second) continue;
+        if (EndOf(dep) > start) {
+          running.push_back(dep);
+          continue;
+        }
+        ChakraNodeIndex& last = rerouted.try_emplace(TrackOf(out_.nodes[dep]), dep).first->second;
+        if (EndOf(dep) > EndOf(last)) last = dep;
+      }
+    }
+    Candidates further;
+    for (const auto& [track, node] : rerouted) further.push_back(node);
+    if (further.size() > kMostRerouted) {
+      std::nth_element(further.begin(), further.begin() + kMostRerouted, further.end(),
+                       [&](ChakraNodeIndex a, ChakraNodeIndex b) { return EndOf(a) > EndOf(b); });
+      further.resize(kMostRerouted);
+    }
+    deps.insert(deps.end(), further.begin(), further.end());
+    return deps;
   }
 
   std::string_view DelayName(bool on_cpu, ChakraNodeIndex after) const {
@@ -136,9 +171,7 @@ class ChakraMaker {
 
   ChakraNodeIndex Add(ChakraNode node, const Candidates& candidates) {
     const std::int64_t start = out_.Micros(node.start);
-    Candidates deps;
-    seen_.clear();
-    for (const ChakraNodeIndex from : candidates) Resolve(from, start, deps);
+    Candidates deps = Resolve(candidates, start);
     ChakraNodeIndex last = kNoChakraNode;
     for (const ChakraNodeIndex dep : deps) {
       if (last == kNoChakraNode || EndOf(dep) > EndOf(last)) last = dep;
@@ -157,9 +190,12 @@ class ChakraMaker {
     return Append(node, deps);
   }
 
-  /// The first node of the innermost event around, which begins before this one does.
+  /// The first node of the innermost event around, which begins before this one does; none that is
+  /// further around than any program's stack is deep.
   ChakraNodeIndex CallerOf(HostEventId event, TimeNs start) const {
-    for (; event.valid(); event = store_.host_events.parent[event.index()]) {
+    constexpr int kDeepest = 4096;
+    for (int depth = 0; event.valid() && depth < kDeepest;
+         event = store_.host_events.parent[event.index()], ++depth) {
       const ChakraNodeIndex node = first_of_event_[event.index()];
       if (node != kNoChakraNode && EndOf(node) <= out_.Micros(start)) return node;
     }
@@ -181,7 +217,7 @@ class ChakraMaker {
     node.caller = CallerOf(event, start);
     const ChakraNodeIndex index = Add(node, deps);
     if (node.is_first) first_of_event_[event.index()] = index;
-    nodes_of_thread_[thread.index()].push_back(index);
+    ended_on_host_.insert_or_assign(end, index);
     return index;
   }
 
@@ -190,7 +226,9 @@ class ChakraMaker {
   ChakraNodeIndex OpenOperators(HostEventId event, ThreadId thread, TimeNs start,
                                 ChakraNodeIndex previous) {
     std::vector<HostEventId> missing;
-    for (; event.valid(); event = store_.host_events.parent[event.index()]) {
+    for (; event.valid() && !is_opened_[event.index()];
+         event = store_.host_events.parent[event.index()]) {
+      is_opened_[event.index()] = true;  // So are those around it.
       if (MustBeNode(event) && first_of_event_[event.index()] == kNoChakraNode)
         missing.push_back(event);
     }
@@ -200,19 +238,15 @@ class ChakraMaker {
     return previous;
   }
 
-  /// The node of a thread or stream that ended last by `until`, if after `from`: none of those that
-  /// still run then.
-  ChakraNodeIndex EndedLast(const std::vector<std::vector<ChakraNodeIndex>>& tracks, TimeNs from,
-                            TimeNs until) const {
-    ChakraNodeIndex last = kNoChakraNode;
-    for (const std::vector<ChakraNodeIndex>& nodes : tracks) {
-      const auto after = std::upper_bound(
-          nodes.begin(), nodes.end(), until,
-          [&](TimeNs time, ChakraNodeIndex node) { return time < out_.nodes[node].end; });
-      if (after == nodes.begin() || out_.nodes[*(after - 1)].end <= from) continue;
-      if (last == kNoChakraNode || EndOf(*(after - 1)) > EndOf(last)) last = *(after - 1);
-    }
-    return last;
+  /// Nodes by their ends; of those that end at one time, the newest.
+  using EndedNodes = std::map<TimeNs, ChakraNodeIndex>;
+
+  /// The node that ended last by `until`, if after `from`: none of those that still run then.
+  static ChakraNodeIndex EndedLast(const EndedNodes& nodes, TimeNs from, TimeNs until) {
+    const auto after = nodes.upper_bound(until);
+    if (after == nodes.begin()) return kNoChakraNode;
+    const auto [end, node] = *std::prev(after);
+    return end > from ? node : kNoChakraNode;
   }
 
   /// Host work between calls, one node for what follows each other under one event. Returns the
@@ -234,7 +268,7 @@ class ChakraMaker {
       ChakraNodeIndex other = kNoChakraNode;
       if (!piece.owner.valid() && until - from > kLongSilence) {
         // A silent thread waits: for the one that has worked meanwhile, as far as anyone can tell.
-        other = EndedLast(nodes_of_thread_, from, until);
+        other = EndedLast(ended_on_host_, from, until);
         if (other != kNoChakraNode) from = out_.nodes[other].end;
       }
       const bool is_short = out_.Micros(from) == out_.Micros(until);
@@ -312,10 +346,6 @@ class ChakraMaker {
                 std::min(start, task.start), task.start, deps);
   }
 
-  ChakraNodeIndex NewestOn(std::size_t stream) const {
-    return nodes_of_stream_[stream].empty() ? kNoChakraNode : nodes_of_stream_[stream].back();
-  }
-
   void AddTask(GpuTaskId task, ChakraNodeIndex launch, Candidates deps) {
     ChakraNode node;
     node.work = ChakraWork::kTask;
@@ -328,10 +358,21 @@ class ChakraMaker {
     if (launch != kNoChakraNode) {
       deps.push_back(launch);
       if (EndOf(launch) <= out_.Micros(node.start)) node.caller = launch;
+      OpenOperatorsInCall(task, launch);
     }
     const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
-    nodes_of_stream_[stream].push_back(Add(node, deps));
+    newest_on_stream_[stream] = Add(node, deps);
+    ended_on_gpu_.insert_or_assign(node.end, newest_on_stream_[stream]);
     task_done_[task.index()] = true;
+  }
+
+  /// Operators around the recorded launch that lie in the call whose node `launch` is, as calls in
+  /// operators in calls do.
+  void OpenOperatorsInCall(GpuTaskId task, ChakraNodeIndex launch) {
+    const HostEventId call = store_.gpu_tasks.launch[task.index()];
+    if (!call.valid()) return;
+    OpenOperators(store_.host_events.parent[call.index()], store_.host_events.thread[call.index()],
+                  out_.nodes[launch].end, launch);
   }
 
   void AddGraphTask(TaskIndex index) {
@@ -349,21 +390,21 @@ class ChakraMaker {
       }
     }
     const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
-    if (is_first_on_stream) deps.push_back(NewestOn(stream));  // Launched before all calls.
+    if (is_first_on_stream)
+      deps.push_back(newest_on_stream_[stream]);  // Launched before all calls.
     if (launch == kNoChakraNode) launch = FirstNodeOfLaunch(task);
+    if (const HostEventId call = store_.gpu_tasks.launch[task.index()];
+        launch == kNoChakraNode && call.valid())
+      launch = LooseLaunch(call);
     AddTask(task, launch, std::move(deps));
-    end_of_[index] = NewestOn(stream);
+    end_of_[index] = newest_on_stream_[stream];
   }
 
-  /// Of the outermost call around the launch: later nodes of a launched graph have that edge only
-  /// here.
+  /// Of the call around the launch: later nodes of a launched graph have that edge only here.
   ChakraNodeIndex FirstNodeOfLaunch(GpuTaskId task) const {
-    for (HostEventId at = store_.gpu_tasks.launch[task.index()]; at.valid();
-         at = store_.host_events.parent[at.index()]) {
-      if (std::binary_search(in_chain_.begin(), in_chain_.end(), at.index()))
-        return first_of_event_[at.index()];
-    }
-    return kNoChakraNode;
+    const HostEventId launch = store_.gpu_tasks.launch[task.index()];
+    const HostEventId call = launch.valid() ? chain_call_[launch.index()] : HostEventId();
+    return call.valid() ? first_of_event_[call.index()] : kNoChakraNode;
   }
 
   /// Tasks that are not in the graph and start by `until`: behind what ran before them on their
@@ -377,9 +418,9 @@ class ChakraMaker {
       const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
       // Nobody knows what else it waited for: for what ended last, as far as anyone can tell.
       const ChakraNodeIndex other =
-          EndedLast(nodes_of_stream_, out_.zero, store_.gpu_tasks.start[task.index()]);
+          EndedLast(ended_on_gpu_, out_.zero, store_.gpu_tasks.start[task.index()]);
       AddTask(task, launch.valid() ? LooseLaunch(launch) : kNoChakraNode,
-              {NewestOn(stream), other});
+              {newest_on_stream_[stream], other});
     }
   }
 
@@ -415,7 +456,7 @@ class ChakraMaker {
   }
   static Status Wrong(const std::string& what) {
     return Status::Environment(
-        fmt::format("the Chakra trace would be wrong: {}; please report this", what));
+        fmt::format("cannot be told as a Chakra trace: {}; --to perfetto takes all of it", what));
   }
 
   const TraceStore& store_;
@@ -427,12 +468,13 @@ class ChakraMaker {
   std::vector<ChakraNodeIndex> end_of_, launch_of_;  ///< By task of the graph.
   std::vector<TimeNs> cut_;                          ///< Likewise.
   std::vector<ChakraNodeIndex> last_on_thread_;      ///< Of the loose launches alone.
-  std::vector<std::vector<ChakraNodeIndex>> nodes_of_thread_, nodes_of_stream_;
-  std::vector<std::uint32_t> in_chain_;  ///< Calls of the graph, sorted.
+  std::vector<ChakraNodeIndex> newest_on_stream_;
+  EndedNodes ended_on_host_, ended_on_gpu_;
+  std::vector<bool> is_opened_;  ///< By host event: it and those around it are nodes if they must.
+  std::vector<HostEventId> chain_call_;  ///< By host event: of the graph, itself or around it.
   std::vector<GpuTaskId> loose_;
   std::size_t next_loose_ = 0;
   std::vector<Tail> tails_;
-  Candidates seen_;  ///< Of the node being added.
   ChakraNodes out_;
 };
 

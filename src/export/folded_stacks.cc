@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/string_pool.h"
 #include "render/escape.h"
 
 namespace headroom {
@@ -22,7 +25,7 @@ std::string Frame(std::string_view name) {
   return frame.empty() ? "(no name)" : frame;
 }
 
-/// Stacks as a tree of names: equal ones of different events are one node.
+/// Stacks as a tree of frames: equal ones of different events are one node.
 class StackTree {
  public:
   using Node = std::uint32_t;
@@ -31,34 +34,66 @@ class StackTree {
   StackTree() : nodes_(1) {}
 
   Node Child(Node parent, std::string_view name) {
+    const StringId frame = frames_.Intern(Frame(name));
     const auto [found, is_new] =
-        children_.try_emplace({parent, std::string(name)}, static_cast<Node>(nodes_.size()));
-    if (is_new) nodes_.push_back({.parent = parent, .name = &found->first.second, .time = {}});
+        children_.try_emplace({parent, frame}, static_cast<Node>(nodes_.size()));
+    if (is_new) nodes_.push_back({.parent = parent, .frame = frame, .time = {}});
     return found->second;
   }
   void Add(Node node, DurationNs time) { nodes_[node].time += time; }
 
-  std::string Lines() const {
-    std::map<std::string, std::int64_t> lines;
-    for (const Entry& entry : nodes_) {
-      if (entry.time.ns() <= 0) continue;
-      std::string stack = Frame(*entry.name);
-      for (Node at = entry.parent; at != kRoot; at = nodes_[at].parent)
-        stack.insert(0, Frame(*nodes_[at].name).append(";"));
-      lines[stack] += entry.time.ns();
+  /// Returns how long Lines() would be: each stack is written out, so that of n frames inside each
+  /// other n * n / 2 are.
+  std::int64_t LineBytes() const {
+    constexpr std::int64_t kNumberBytes = 20;
+    std::int64_t bytes = 0;
+    std::vector<std::int64_t> stack_bytes(nodes_.size());
+    for (Node node = 1; node < nodes_.size(); ++node) {  // A parent comes before its children.
+      const Entry& entry = nodes_[node];
+      stack_bytes[node] = stack_bytes[entry.parent] + 1 +
+                          static_cast<std::int64_t>(frames_.Get(entry.frame).size());
+      if (entry.time.ns() > 0) bytes += stack_bytes[node] + kNumberBytes;
     }
-    std::string text;
-    for (const auto& [stack, ns] : lines) text += fmt::format("{} {}\n", stack, ns);
+    return bytes;
+  }
+
+  std::string Lines() const {
+    std::vector<std::vector<Node>> children(nodes_.size());
+    for (Node node = 1; node < nodes_.size(); ++node) children[nodes_[node].parent].push_back(node);
+    std::string text, stack;
+    std::vector<std::pair<Node, std::size_t>> open;  ///< With the bytes of the stack above.
+    const auto open_children = [&](Node parent) {
+      std::vector<Node>& nodes = children[parent];
+      std::sort(nodes.begin(), nodes.end(), [&](Node a, Node b) {
+        return frames_.Get(nodes_[a].frame) >
+               frames_.Get(nodes_[b].frame);  // The last comes first.
+      });
+      for (const Node node : nodes) open.emplace_back(node, stack.size());
+    };
+    for (open_children(kRoot); !open.empty();) {
+      const auto [node, above] = open.back();
+      open.pop_back();
+      const Entry& entry = nodes_[node];
+      stack.resize(above);
+      if (above > 0) stack += ';';
+      stack += frames_.Get(entry.frame);
+      if (entry.time.ns() > 0) {
+        text += stack;
+        fmt::format_to(std::back_inserter(text), " {}\n", entry.time.ns());
+      }
+      open_children(node);
+    }
     return text;
   }
 
  private:
   struct Entry {
     Node parent = kRoot;
-    const std::string* name = nullptr;  ///< A key of children_, which stays where it is.
+    StringId frame;
     DurationNs time;
   };
-  std::map<std::pair<Node, std::string>, Node> children_;
+  StringPool frames_;
+  std::map<std::pair<Node, StringId>, Node> children_;
   std::vector<Entry> nodes_;
 };
 
@@ -75,7 +110,7 @@ class StackFolder {
     }
   }
 
-  std::string HostTime() {
+  const StackTree& HostTime() {
     const auto& rows = store_.host_events;
     std::vector<DurationNs> self(rows.duration.values().begin(), rows.duration.values().end());
     for (std::size_t row = 0; row < self.size(); ++row) {
@@ -86,10 +121,10 @@ class StackFolder {
       // Drawn over a stream: no work of the host.
       if (rows.kind[row] != HostEventKind::kGpuAnnotation) tree_.Add(node_of_[row], self[row]);
     }
-    return tree_.Lines();
+    return tree_;
   }
 
-  std::string GpuTime() {
+  const StackTree& GpuTime() {
     const auto& rows = store_.gpu_tasks;
     for (std::size_t row = 0; row < rows.rows(); ++row) {
       const HostEventId launch = rows.launch[row];
@@ -98,7 +133,7 @@ class StackFolder {
                                         : tree_.Child(StackTree::kRoot, "(no launch recorded)");
       tree_.Add(tree_.Child(below, store_.Text(rows.name[row])), rows.duration[row]);
     }
-    return tree_.Lines();
+    return tree_;
   }
 
  private:
@@ -116,9 +151,14 @@ class StackFolder {
 
 }  // namespace
 
-std::string FoldedStacks(const TraceStore& store, StackTime time) {
+Result<std::string> FoldedStacks(const TraceStore& store, StackTime time, const std::string& path,
+                                 ExpansionLimit limit) {
   StackFolder folder(store);
-  return time == StackTime::kHost ? folder.HostTime() : folder.GpuTime();
+  const StackTree& stacks = time == StackTime::kHost ? folder.HostTime() : folder.GpuTime();
+  if (Status status = limit.CheckWritten(path, stacks.LineBytes(), store.metadata.file_bytes);
+      !status.ok())
+    return status;
+  return stacks.Lines();
 }
 
 }  // namespace headroom

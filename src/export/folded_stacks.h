@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/status.h"
+#include "ingest/input/expansion_limit.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -12,11 +14,13 @@ enum class StackTime {
   kGpu,   ///< Of each GPU task, below the stack that launched it.
 };
 
-/// Lines "thread;frame;...;name N" with N in nanoseconds, by text, each stack once; those of no
-/// length are left out. Tasks without a launch stand below "(no launch recorded)". In names, what
-/// would end a frame or a line is replaced: `;` by `:`, a line break by a blank.
+/// Lines "thread;frame;...;name N" with N in nanoseconds, each stack once, those inside it behind
+/// it, siblings by text; those of no length are left out. Tasks without a launch stand below "(no
+/// launch recorded)". In names, what would end a frame or a line is replaced: `;` by `:`, a line
+/// break by a blank. Fails as ExpansionLimit::CheckWritten(), which names `path`.
 ///
 /// REQUIRES: `store` is frozen.
-std::string FoldedStacks(const TraceStore& store, StackTime time);
+Result<std::string> FoldedStacks(const TraceStore& store, StackTime time, const std::string& path,
+                                 ExpansionLimit limit);
 
 }  // namespace headroom

@@ -11,6 +11,7 @@
 
 #include "export/chrome_events.h"
 #include "export/trace_file.h"
+#include "export/written_size.h"
 #include "ingest/open_trace.h"
 #include "store/carried_damage.h"
 #include "store/software_version.h"
@@ -70,7 +71,8 @@ DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own) {
   return seen - own - (root > DurationNs(0) && zero > DurationNs(0) ? zero : root);
 }
 
-Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& path, int threads) {
+Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& path,
+                                      const OpenOptions& options) {
   const std::size_t reference = job.ranks.alignment.clocks.front().root;
   const DurationNs zero = job.bases[reference], lead = LeadOf(job);
   Result<TraceFile> file = TraceFile::Create(
@@ -87,10 +89,10 @@ Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& p
   CommonSource source;
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
     const RankTimeline& rank = job.ranks.ranks[r];
-    OpenOptions options;
-    options.threads = threads;
     const Result<std::unique_ptr<TraceStore>> store = OpenTrace(rank.path, options);
     if (!store.ok()) return store.status();
+    if (Status status = CheckWrittenTexts(*store.value(), path, options.expansion); !status.ok())
+      return status;
     AddCarried(store.value()->log, damage);
     source.Add(store.value()->metadata);
     const EventPlacing placing = {

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "ingest/open_trace.h"
 #include "ranks/job_traces.h"
 
 namespace headroom {
@@ -17,10 +18,11 @@ namespace headroom {
 DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own);
 
 /// Writes all ranks to a file, in Chrome's JSON, one at a time in memory. Returns the number of
-/// events. Fails as OpenTrace() and TraceFile do; no file is left then.
+/// events. Fails as OpenTrace(),
+/// CheckWrittenTexts() and TraceFile do; no file is left then.
 ///
-/// @param path     compressed where it ends in ".gz"
-/// @param threads  that read a trace
-Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& path, int threads);
+/// @param path  compressed where it ends in ".gz"
+Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& path,
+                                      const OpenOptions& options);
 
 }  // namespace headroom

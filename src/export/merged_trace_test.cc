@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/test_folder.h"
+#include "base/testing/folder.h"
 #include "ingest/open_trace.h"
 
 namespace headroom {
@@ -78,7 +78,7 @@ TEST_F(WriteMergedTraceTest, NoStampIsNegativeAndNoProcessIsShared) {
       .aligned = true, .root = 0, .offset_ns = 100'000, .origin = {}, .uncertainty = {}};
   job.firsts = {TimeNs(50'000), TimeNs(20'000)};
   job.ranks.alignment.clocks[0].aligned = true;
-  const Result<std::int64_t> events = WriteMergedTrace(job, Path("job.json"), 1);
+  const Result<std::int64_t> events = WriteMergedTrace(job, Path("job.json"), {});
   ASSERT_TRUE(events.ok()) << events.status().message();
   const auto merged = OpenTrace(Path("job.json"), {});
   ASSERT_TRUE(merged.ok()) << merged.status().message();
@@ -93,7 +93,7 @@ TEST_F(WriteMergedTraceTest, LeavesNoFileWhereARankIsGone) {
   JobTraces job = TwoRanks();
   AddRank(0, 50, job);
   job.ranks.ranks[1].path = Path("gone.json");
-  EXPECT_FALSE(WriteMergedTrace(job, Path("job.json"), 1).ok());
+  EXPECT_FALSE(WriteMergedTrace(job, Path("job.json"), {}).ok());
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     EXPECT_EQ(entry.path().filename(), "rank0.json");

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -465,40 +466,62 @@ class PerfettoExport {
   /// Tracks on which spans nest: the first is given, more are made below it as they are needed.
   class Lanes {
    public:
-    Lanes(PerfettoExport& trace, TrackUuid first) : trace_(trace) { lanes_.push_back({first, {}}); }
+    Lanes(PerfettoExport& trace, TrackUuid first) : trace_(trace) { AddLane(first); }
 
-    /// The track for a span; ends those before it. REQUIRES: spans come by start, longest first.
+    /// Returns the track for a span, after it has ended those before it: the one with the shortest
+    /// open span that holds this one, else the first without an open span. O(log tracks).
+    ///
+    /// REQUIRES: spans come by start, longest first.
     TrackUuid Enter(TimeNs start, TimeNs end) {
-      for (Lane& lane : lanes_) {
-        Leave(lane, start);
-        if (lane.open.empty() || lane.open.back() >= end) {
-          lane.open.push_back(end);
-          return lane.track;
-        }
+      Leave(start);
+      std::size_t lane = lanes_.size();
+      if (const auto holder = innermost_.lower_bound({end, 0}); holder != innermost_.end()) {
+        lane = holder->second;
+        innermost_.erase(holder);
+      } else if (!empty_.empty()) {
+        lane = *empty_.begin();
+        empty_.erase(empty_.begin());
+      } else {
+        AddLane(trace_.NewTrack(lanes_.front().track, "overlapping"));
+        empty_.erase(lane);
       }
-      lanes_.push_back({trace_.NewTrack(lanes_.front().track, "overlapping"), {end}});
-      return lanes_.back().track;
+      lanes_[lane].open.push_back(end);
+      innermost_.emplace(end, lane);
+      return lanes_[lane].track;
     }
-    void LeaveAll() {
-      for (Lane& lane : lanes_) Leave(lane, TimeNs(INT64_MAX));
-    }
+    void LeaveAll() { Leave(TimeNs(INT64_MAX)); }
 
    private:
     struct Lane {
       TrackUuid track;
       std::vector<TimeNs> open;  ///< Ends, the innermost last.
     };
-    void Leave(Lane& lane, TimeNs now) {
-      for (; !lane.open.empty() && lane.open.back() <= now; lane.open.pop_back()) {
+    void AddLane(TrackUuid track) {
+      empty_.insert(lanes_.size());
+      lanes_.push_back({track, {}});
+    }
+    void Leave(TimeNs now) {
+      while (!innermost_.empty() && innermost_.begin()->first <= now) {
+        const auto [end, lane] = *innermost_.begin();
+        innermost_.erase(innermost_.begin());
         trace_.packets_.Begin();
         trace_.packets_.Type(TrackEventType::kSliceEnd);
-        trace_.packets_.On(lane.track);
-        trace_.packets_.End(lane.open.back());
+        trace_.packets_.On(lanes_[lane].track);
+        trace_.packets_.End(end);
+        std::vector<TimeNs>& open = lanes_[lane].open;
+        open.pop_back();
+        if (open.empty()) {
+          empty_.insert(lane);
+        } else {
+          innermost_.emplace(open.back(), lane);
+        }
       }
     }
 
     PerfettoExport& trace_;
     std::vector<Lane> lanes_;
+    std::set<std::pair<TimeNs, std::size_t>> innermost_;  ///< Ends, of lanes with open spans.
+    std::set<std::size_t> empty_;                         ///< Lanes without.
   };
 
   /// Where the trace has no arrows, the viewer draws them from launches to tasks.

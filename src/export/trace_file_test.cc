@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/test_folder.h"
+#include "base/testing/folder.h"
 #include "ingest/open_trace.h"
 
 namespace headroom {

@@ -7,6 +7,7 @@
 #include "export/chrome_events.h"
 #include "export/perfetto_events.h"
 #include "export/trace_file.h"
+#include "export/written_size.h"
 
 namespace headroom {
 namespace {
@@ -48,14 +49,15 @@ TraceFormat FormatOfName(std::string_view path) {
 }
 
 Result<WrittenTrace> PrepareTrace(const TraceStore& store, TraceFormat format,
-                                  const std::string& path) {
+                                  const std::string& path, ExpansionLimit limit) {
+  if (Status status = CheckWrittenTexts(store, path, limit); !status.ok()) return status;
   return format == TraceFormat::kChrome ? PrepareChromeTrace(store, path)
                                         : PreparePerfettoTrace(store, path);
 }
 
 Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
-                                const std::string& path) {
-  Result<WrittenTrace> trace = PrepareTrace(store, format, path);
+                                const std::string& path, ExpansionLimit limit) {
+  Result<WrittenTrace> trace = PrepareTrace(store, format, path, limit);
   if (!trace.ok()) return trace.status();
   if (Status status = trace.value().file.Commit(); !status.ok()) return status;
   return trace.value().events;

@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "base/status.h"
+#include "ingest/input/expansion_limit.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -26,12 +27,13 @@ struct WrittenTrace {
 };
 
 /// A trace that is to be looked at before it gets its name; compressed where `path` ends in ".gz".
-/// kEnvironment where it cannot be written. REQUIRES: `store` is frozen.
+/// kEnvironment where it cannot be written; fails as CheckWrittenTexts(). REQUIRES: `store` is
+/// frozen.
 Result<WrittenTrace> PrepareTrace(const TraceStore& store, TraceFormat format,
-                                  const std::string& path);
+                                  const std::string& path, ExpansionLimit limit);
 
 /// The same, in its place: whole or not there. How many events were written.
 Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
-                                const std::string& path);
+                                const std::string& path, ExpansionLimit limit);
 
 }  // namespace headroom

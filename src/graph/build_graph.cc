@@ -208,15 +208,11 @@ class GraphBuilder {
       for (const HostCall& call : chain.calls) draft_of_call_[call.event.index()] = next++;
     }
     drafts_.resize(next);
+    draft_around_ = store_.InheritFromParents(draft_of_call_, kNoTask);
   }
 
   /// The draft of the call, or of the call around it.
-  TaskIndex DraftOf(HostEventId call) const {
-    for (; call.valid(); call = store_.host_events.parent[call.index()]) {
-      if (draft_of_call_[call.index()] != kNoTask) return draft_of_call_[call.index()];
-    }
-    return kNoTask;
-  }
+  TaskIndex DraftOf(HostEventId call) const { return draft_around_[call.index()]; }
 
   /// GPU tasks of the window, by start: those that its calls launched; and between them those
   /// without a launch, which follow what ran before them on their stream.
@@ -808,6 +804,7 @@ class GraphBuilder {
   Interval window_;
   std::vector<HostChain> chains_;
   std::vector<TaskIndex> draft_of_call_;     ///< By row of host_events.
+  std::vector<TaskIndex> draft_around_;      ///< Likewise: its own, or that of the call around it.
   std::vector<TaskIndex> draft_of_task_;     ///< By row of gpu_tasks.
   std::vector<GpuTaskId> included_;          ///< By start.
   std::vector<GpuTaskId> launched_;          ///< Those with a launch, by launch.

@@ -243,8 +243,12 @@ std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process
   });
   std::vector<HostChain> chains;
   chains.push_back(std::move(threads.front().second));
+  // Each one costs time in proportion to the whole loop. No job has as many helpers.
+  constexpr std::size_t kMostHelpers = 64;
   for (std::size_t i = 1; i < threads.size(); ++i) {
-    if (std::optional<HostChain> spliced = Splice(chains.front(), threads[i].second)) {
+    std::optional<HostChain> spliced;
+    if (i <= kMostHelpers) spliced = Splice(chains.front(), threads[i].second);
+    if (spliced) {
       chains.front() = std::move(*spliced);
     } else {
       chains.push_back(std::move(threads[i].second));

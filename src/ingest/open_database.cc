@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/atomic_file.h"
+#include "base/unfinished_files.h"
 
 namespace headroom::sqlite {
 namespace {
@@ -58,7 +59,11 @@ class TemporaryFile {
     path_ =
         fmt::format("{}/headroom-XXXXXX", folder != nullptr && *folder != '\0' ? folder : "/tmp");
     descriptor_ = mkostemp(path_.data(), O_CLOEXEC);
-    if (descriptor_ < 0) error_ = errno;
+    if (descriptor_ < 0) {
+      error_ = errno;
+    } else {
+      unfinished_ = UnfinishedFile(path_);
+    }
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -87,7 +92,9 @@ class TemporaryFile {
   }
   /// Takes its name away; who has it open may go on.
   void Remove() {
-    if (!std::exchange(removed_, true)) unlink(path_.c_str());
+    if (std::exchange(removed_, true)) return;
+    unlink(path_.c_str());
+    unfinished_ = UnfinishedFile();
   }
   const std::string& path() const { return path_; }
 
@@ -96,12 +103,14 @@ class TemporaryFile {
   int descriptor_ = -1;
   int error_ = 0;
   bool removed_ = false;
+  UnfinishedFile unfinished_;  ///< As long as it has its name.
 };
 
 }  // namespace
 
 Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max_text_bytes,
-                    const Progress& progress, const Reader& read, TraceStore& store) {
+                    ExpansionLimit expansion, const Progress& progress, const Reader& read,
+                    TraceStore& store) {
   if (IsPlainDatabase(path)) {
     const Result<Database> database = Database::Open(path, path, max_text_bytes);
     if (!database.ok()) return database.status();
@@ -110,14 +119,18 @@ Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max
   }
   TemporaryFile file;
   if (Status status = file.Fill(bytes); !status.ok()) return status;
-  const Result<Database> database = Database::Open(file.path(), path, max_text_bytes);
+  const std::int64_t file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
+  const std::int64_t max_rows = expansion.EventsOf(file_bytes);
+  const Result<Database> database = Database::Open(file.path(), path, max_text_bytes, max_rows);
   file.Remove();
   if (!database.ok()) return database.status();
   if (!bytes.damage().empty())
     store.log.Add(ImportIssue::kCutCompression, -1, std::string(bytes.damage()));
   // Progress counts bytes of the compressed file, all of which are read.
   Status status = read(database.value(), nullptr);
-  store.metadata.file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
+  if (database.value().rows_left() < 0)
+    status = expansion.CheckEvents(path, max_rows + 1, file_bytes);
+  store.metadata.file_bytes = file_bytes;
   return status;
 }
 

@@ -23,10 +23,13 @@ using Reader = std::function<Status(const Database&, const Progress&)>;
 ///
 /// @param bytes           the file from its beginning, decompressed; read only where it is needed
 /// @param max_text_bytes  longer values end the reading of their table
+/// @param expansion       of what is compressed: of its rows
 /// @param store           gets what is wrong with the file as a whole, and its size
 ///
-/// Fails as `read` does, and with kEnvironment where the temporary file cannot be written.
+/// Fails as `read` does, with kEnvironment where the temporary file cannot be written, and as
+/// ExpansionLimit::CheckEvents().
 Status ReadDatabase(const std::string& path, ByteSource& bytes, std::int64_t max_text_bytes,
-                    const Progress& progress, const Reader& read, TraceStore& store);
+                    ExpansionLimit expansion, const Progress& progress, const Reader& read,
+                    TraceStore& store);
 
 }  // namespace headroom::sqlite

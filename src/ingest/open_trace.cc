@@ -72,16 +72,20 @@ bool IsNsightReport(const std::string& path, std::string_view head) {
 }
 
 Status ReadFromDatabase(const sqlite::Database& database, const std::string& path,
-                        const OpenOptions& options, const sqlite::Progress& progress,
-                        TraceStore& store) {
+                        const OpenOptions& options, std::int64_t file_bytes,
+                        const sqlite::Progress& progress, TraceStore& store) {
   if (rocprof::IsRocpd(database)) {
     rocprof::RocpdOptions read;
     read.threads = options.threads;
+    read.expansion = options.expansion;
+    read.file_bytes = file_bytes;
     read.progress = progress;
     return rocprof::ReadRocpd(database, path, read, store);
   }
   nsight::ReadOptions read;
   read.threads = options.threads;
+  read.expansion = options.expansion;
+  read.file_bytes = file_bytes;
   read.progress = progress;
   return nsight::Read(database, path, read, store);
 }
@@ -93,7 +97,8 @@ Status ReadNsightReport(const std::string& path, HeadSource& bytes, const OpenOp
   const Result<sqlite::Database> database =
       sqlite::Database::Open(exported.value().path(), path, options.max_event_bytes);
   if (!database.ok()) return database.status();
-  Status status = ReadFromDatabase(database.value(), path, options, nullptr, store);
+  Status status =
+      ReadFromDatabase(database.value(), path, options, /*file_bytes=*/0, nullptr, store);
   store.metadata.file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
   return status;
 }
@@ -115,22 +120,27 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     perfetto::ReadOptions read;
     read.threads = options.threads;
     read.max_packet_bytes = options.max_event_bytes;
+    read.expansion = options.expansion;
     read.progress = progress;
     status = perfetto::Read(bytes, path, read, *store);
   } else if (sqlite::LooksLikeDatabase(bytes.head())) {
     const auto read = [&](const sqlite::Database& database, const sqlite::Progress& of_database) {
-      return ReadFromDatabase(database, path, options, of_database, *store);
+      const std::int64_t file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
+      return ReadFromDatabase(database, path, options, file_bytes, of_database, *store);
     };
-    status = sqlite::ReadDatabase(path, bytes, options.max_event_bytes, progress, read, *store);
+    status = sqlite::ReadDatabase(path, bytes, options.max_event_bytes, options.expansion, progress,
+                                  read, *store);
   } else if (xplane::LooksLikeTrace(bytes.head())) {
     xplane::ReadOptions read;
     read.threads = options.threads;
+    read.expansion = options.expansion;
     read.max_event_bytes = options.max_event_bytes;
     read.progress = progress;
     status = xplane::Read(bytes, path, read, *store);
   } else if (chakra::LooksLikeTrace(bytes.head())) {
     chakra::ReadOptions read;
     read.threads = options.threads;
+    read.expansion = options.expansion;
     read.max_node_bytes = options.max_event_bytes;
     read.progress = progress;
     status = chakra::Read(bytes, path, read, *store);
@@ -143,6 +153,7 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
   } else if (rocprof::LooksLikeTrace(bytes.head())) {
     rocprof::ReadOptions read;
     read.threads = options.threads;
+    read.expansion = options.expansion;
     read.max_event_bytes = options.max_event_bytes;
     read.progress = progress;
     status = rocprof::Read(bytes, path, read, *store);

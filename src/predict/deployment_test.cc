@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/test_damage.h"
+#include "base/testing/damage.h"
 #include "predict/carbon.h"
 
 namespace headroom {

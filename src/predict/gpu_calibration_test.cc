@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/test_damage.h"
+#include "base/testing/damage.h"
 #include "kernels/kernel_model.h"
 #include "kernels/test_devices.h"
 #include "predict/kernel_table.h"

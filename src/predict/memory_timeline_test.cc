@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/test_damage.h"
+#include "base/testing/damage.h"
 
 namespace headroom {
 namespace memory_timeline_test {

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/test_damage.h"
+#include "base/testing/damage.h"
 #include "kernels/test_devices.h"
 #include "predict/step_estimate.h"
 

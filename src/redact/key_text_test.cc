@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/test_growth.h"
+#include "base/testing/growth.h"
 #include "redact/host_text.h"
 #include "redact/leak_scan.h"
 #include "redact/public_names.h"

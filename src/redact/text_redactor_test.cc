@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/test_sanitizer.h"
+#include "base/testing/sanitizer.h"
 #include "redact/leak_scan.h"
 
 namespace headroom {

@@ -99,6 +99,19 @@ class TraceStore {
   };
   RowRange HostEventsOf(ThreadId thread) const;
 
+  /// Gives each host event that has no value of its own that of the innermost event around it that
+  /// has one. O(rows), where a walk from each event outwards would take the square of the depth.
+  ///
+  /// @param values  of each row of host_events; `none` where it has none
+  template <typename Value>
+  std::vector<Value> InheritFromParents(std::vector<Value> values, const Value& none) const {
+    for (std::size_t row = 0; row < values.size(); ++row) {  // A parent comes before its children.
+      const HostEventId parent = host_events.parent[row];
+      if (values[row] == none && parent.valid()) values[row] = values[parent.index()];
+    }
+    return values;
+  }
+
   /// GPU tasks of a stream in order of start, ties by id. O(1).
   std::span<const GpuTaskId> TasksOf(StreamId stream) const;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/test_growth.h"
+#include "base/testing/growth.h"
 
 namespace headroom {
 namespace trace_store_test {

@@ -5,13 +5,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
-#include <system_error>
 #include <utility>
 
-#include "base/atomic_file.h"
 #include "base/local_state.h"
 
 namespace headroom {
@@ -28,26 +25,17 @@ Result<ForecastRecord> ForecastRecord::Open(bool no_local_state) {
   if (record.path_.empty()) return record;
   Result<std::optional<std::string>> text = ReadLocalState(record.path_);
   if (!text.ok()) return text.status();
-  record.text_ = std::move(text).value().value_or("");
-  record.records_ = ReadLedger(record.text_);
+  record.records_ = ReadLedger(text.value().value_or(""));
   return record;
 }
 
 Status ForecastRecord::Append(const std::vector<LedgerRecord>& records) {
-  std::error_code failed;
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
-  if (failed)
-    return Status::Environment(
-        fmt::format("cannot make the folder of {}: {}", path_, failed.message()));
-  // Lines that this version cannot read are kept.
-  if (!text_.empty() && !text_.ends_with('\n')) text_ += '\n';
+  std::string lines;
   for (const LedgerRecord& record : records) {
-    text_ += LedgerLine(record);
+    lines += LedgerLine(record);
     records_.push_back(record);
   }
-  Result<AtomicFile> file = AtomicFile::Write(path_, text_);
-  if (!file.ok()) return file.status();
-  return file.value().Commit();
+  return AppendToLocalState(path_, lines);
 }
 
 void ForecastRecord::Adjust(std::string_view machine, Forecast& forecast) const {

@@ -20,7 +20,8 @@ class ForecastRecord {
   const std::string& path() const { return path_; }
   const std::vector<LedgerRecord>& records() const { return records_; }
 
-  /// Adds records, whole or not at all. REQUIRES: path() is not empty.
+  /// Adds records, whole or not at all, and beside those that others add meanwhile. REQUIRES:
+  /// path() is not empty.
   Status Append(const std::vector<LedgerRecord>& records);
 
   /// Sets the forecast's interval by the scores of this machine; says so in the forecast.
@@ -28,7 +29,6 @@ class ForecastRecord {
 
  private:
   std::string path_;
-  std::string text_;
   std::vector<LedgerRecord> records_;
 };
 

@@ -156,7 +156,7 @@ class Monitor(MonitorTest):
             seen = [json.loads(process.stdout.readline()) for _ in range(6)]
             values = seen[-1]["values"]
             self.assertEqual(values["process_tree_processes"], 2)
-            self.assertGreater(max(line["values"]["process_tree_cpu_pct"] or 0 for line in seen), 5)
+            self.assertGreater(max(line["values"]["process_tree_cpu_pct"] or 0 for line in seen), 0.2)
             rows = [name for line in seen for name in line["values"].get("process_cpu_pct") or {}]
             self.assertTrue(any(name.startswith(worker + " ") for name in rows), rows)
             self.assertTrue(

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "analysis/names/reference_data.h"
-#include "base/test_sanitizer.h"
+#include "base/testing/sanitizer.h"
 #include "ingest/open_trace.h"
 #include "whatif/calibration/calibration.h"
 #include "whatif/job/job.h"

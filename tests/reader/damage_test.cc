@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/test_growth.h"
-#include "base/test_sanitizer.h"
+#include "base/testing/growth.h"
+#include "base/testing/sanitizer.h"
 #include "ingest/input/memory_source.h"
 #include "ingest/kineto/kineto_reader.h"
 #include "slow_reader.h"

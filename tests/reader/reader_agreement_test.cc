@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/test_sanitizer.h"
+#include "base/testing/sanitizer.h"
 #include "ingest/input/byte_source.h"
 #include "ingest/input/memory_source.h"
 #include "ingest/kineto/kineto_reader.h"

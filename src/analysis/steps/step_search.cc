@@ -31,12 +31,13 @@ struct HostWork {
 
 HostWork CountWork(const TraceStore& store, NameFacts& names, ThreadId loop, Interval when) {
   const auto& events = store.host_events;
-  const auto loads_data = [&](std::uint32_t row) {
-    for (HostEventId event(row); event.valid(); event = events.parent[event.index()]) {
-      if (names.Roles(events.name[event.index()]).Has(HostRole::kDataWait)) return true;
-    }
-    return false;
-  };
+  std::vector<bool> loads_data(events.rows());
+  const TraceStore::RowRange of_loop = store.HostEventsOf(loop);
+  for (std::uint32_t row = of_loop.first; row < of_loop.last; ++row) {
+    const HostEventId parent = events.parent[row];
+    loads_data[row] = (parent.valid() && loads_data[parent.index()]) ||
+                      names.Roles(events.name[row]).Has(HostRole::kDataWait);
+  }
   HostWork work;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (store.threads.process[t] != store.threads.process[loop.index()]) continue;
@@ -52,7 +53,7 @@ HostWork CountWork(const TraceStore& store, NameFacts& names, ThreadId loop, Int
         if (roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch))
           ++work.launches;
       } else if (kind == HostEventKind::kOperator && ThreadId(t) == loop &&
-                 events.start[row] > when.start && !loads_data(row)) {
+                 events.start[row] > when.start && !loads_data[row]) {
         ++work.operators;
       }
     }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "answers/diff/baseline_json.h"
-#include "base/test_folder.h"
+#include "base/testing/folder.h"
 
 namespace headroom {
 namespace baseline_list_test {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <memory>
 
-#include "base/test_folder.h"
+#include "base/testing/folder.h"
 #include "ingest/open_trace.h"
 #include "redact/public_names.h"
 

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <limits>
 
-#include "base/test_sanitizer.h"
+#include "base/testing/sanitizer.h"
 
 namespace headroom {
 

@@ -11,6 +11,7 @@
 #include "answers/diff/baseline_list.h"
 #include "answers/diff/render.h"
 #include "base/atomic_file.h"
+#include "base/local_state.h"
 #include "cli/inputs/profile_run.h"
 #include "cli/terminal/output.h"
 #include "compare/baseline_file.h"
@@ -60,18 +61,23 @@ BaselineCommand::BaselineCommand(Command parent) : folder_(kBaselineFolder) {
   }
 }
 
+namespace {
+
+Status TakenName(const std::string& path) {
+  return Status::Usage(
+      fmt::format("{} is there already: --force replaces it, another name keeps both", path));
+}
+
+}  // namespace
+
 Status BaselineCommand::Run() { return save_.is_chosen() ? Save() : List(); }
 
 Status BaselineCommand::Save() const {
   if (Status status = CheckBaselineName(name_); !status.ok()) return status;
   const std::string path = BaselinePath(folder_, name_);
   std::error_code error;
-  const auto refuse_taken = [&] {
-    if (force_ || !fs::exists(fs::symlink_status(path, error))) return Status::Ok();
-    return Status::Usage(
-        fmt::format("{} is there already: --force replaces it, another name keeps both", path));
-  };
-  if (Status status = refuse_taken(); !status.ok()) return status;
+  if (!force_ && fs::exists(fs::symlink_status(path, error))) return TakenName(path);
+  if (Status status = CheckStateFile(path); !status.ok()) return status;
   if (Status status = RefuseToOverwrite("NAME", path, traces_); !status.ok()) return status;
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
   if (!reference.ok()) return reference.status();
@@ -88,7 +94,14 @@ Status BaselineCommand::Save() const {
         fmt::format("{}: cannot make the folder: {}", folder_, error.message()));
   Result<AtomicFile> file = AtomicFile::Write(path, content);
   if (!file.ok()) return file.status();
-  if (Status status = file.value().Commit(); !status.ok()) return status;
+  if (force_) {
+    if (Status status = file.value().Commit(); !status.ok()) return status;
+  } else {
+    // Somebody else may have saved one of that name meanwhile.
+    const Result<bool> is_new = file.value().CommitNew();
+    if (!is_new.ok()) return is_new.status();
+    if (!is_new.value()) return TakenName(path);
+  }
   if (!options_.quiet) {
     Remark(fmt::format("saved {}: {}, {} in {}; {}\n", Printable(path, CharsetOfEnvironment()),
                        MsText(profile.value().median_ms) + " a step",

@@ -209,6 +209,15 @@ Status CalibrateCommand::CalibrateHost() const {
       return Status::Usage("neither XDG_STATE_HOME nor HOME is set; name a file with -o FILE");
     path = *local;
   }
+  std::optional<LocalStateLock> alone;
+  if (output_path_.empty()) {
+    Result<LocalStateLock> lock = LocalStateLock::Take(
+        path,
+        "another headroom calibrate measures this machine: wait until it has ended, as the two "
+        "would measure each other");
+    if (!lock.ok()) return lock.status();
+    alone.emplace(std::move(lock).value());
+  }
   Result<Calibration> shipped = Calibration::LoadBuiltIn();
   if (!shipped.ok()) return shipped.status();
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
@@ -233,14 +242,15 @@ Status CalibrateCommand::CalibrateHost() const {
   if (!costs.ok()) return costs.status();
   const std::string about = fmt::format("measured on this machine on {}, PyTorch {}", Today(),
                                         said.value().value("torch", "unknown"));
-  std::error_code error;
-  const fs::path parent = fs::path(path).parent_path();
-  if (output_path_.empty()) fs::create_directories(parent, error);
-  if (error)
-    return Status::Environment(fmt::format("cannot make {}: {}", parent.string(), error.message()));
-  Result<AtomicFile> file = AtomicFile::Write(path, RenderCalibration(costs.value(), about));
-  if (!file.ok()) return file.status();
-  if (Status status = file.value().Commit(); !status.ok()) return status;
+  const std::string text = RenderCalibration(costs.value(), about);
+  Status written;
+  if (output_path_.empty()) {
+    written = ReplaceLocalState(path, text);
+  } else {
+    Result<AtomicFile> file = AtomicFile::Write(path, text);
+    written = file.ok() ? file.value().Commit() : file.status();
+  }
+  if (!written.ok()) return written;
   return WriteResult(Render(costs.value(), shipped.value(), path, UseColor(ColorMode::kAuto, ""),
                             CharsetOfEnvironment()),
                      "");

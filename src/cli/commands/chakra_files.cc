@@ -16,6 +16,7 @@
 #include "cli/terminal/output.h"
 #include "export/chakra_trace.h"
 #include "export/trace_part.h"
+#include "export/written_size.h"
 #include "ingest/open_trace.h"
 #include "ranks/rank_of_file.h"
 #include "render/escape.h"
@@ -26,9 +27,9 @@ namespace {
 
 class ChakraFiles {
  public:
-  ChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank, int threads, bool quiet,
-              const std::string& prefix)
-      : files_(files), rank_(rank), threads_(threads), quiet_(quiet), prefix_(prefix) {}
+  ChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank, const OpenOptions& open,
+              bool quiet, const std::string& prefix)
+      : files_(files), rank_(rank), open_(open), quiet_(quiet), prefix_(prefix) {}
 
   Status Write() {
     Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
@@ -61,7 +62,7 @@ class ChakraFiles {
 
  private:
   Result<std::unique_ptr<TraceStore>> Read(const std::string& path) const {
-    return OpenWithProgress(path, {.threads = threads_}, quiet_);
+    return OpenWithProgress(path, open_, quiet_);
   }
 
   Status WriteRanks(const TraceStore& store, const std::string& path) {
@@ -95,6 +96,8 @@ class ChakraFiles {
     }
     const std::string target = fmt::format("{}.{}.et", prefix_, rank.number);
     if (Status status = RefuseToOverwrite("-o", target, files_.paths); !status.ok()) return status;
+    if (Status status = CheckWrittenTexts(store, target, open_.expansion); !status.ok())
+      return status;
     NameFacts names(store, *reference_);
     AnalysisOptions options;
     options.path = path;
@@ -136,7 +139,7 @@ class ChakraFiles {
 
   const TraceFiles& files_;
   const std::optional<std::int64_t> rank_;
-  const int threads_;
+  const OpenOptions& open_;
   const bool quiet_;
   const std::string& prefix_;
   std::unique_ptr<ReferenceData> reference_;
@@ -147,9 +150,9 @@ class ChakraFiles {
 
 }  // namespace
 
-Status WriteChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank, int threads,
-                        bool quiet, const std::string& prefix) {
-  return ChakraFiles(files, rank, threads, quiet, prefix).Write();
+Status WriteChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank,
+                        const OpenOptions& open, bool quiet, const std::string& prefix) {
+  return ChakraFiles(files, rank, open, quiet, prefix).Write();
 }
 
 }  // namespace headroom::cli

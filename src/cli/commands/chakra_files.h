@@ -16,7 +16,7 @@ namespace headroom::cli {
 /// out, with a remark.
 ///
 /// @param rank  only this one
-Status WriteChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank, int threads,
-                        bool quiet, const std::string& prefix);
+Status WriteChakraFiles(const TraceFiles& files, std::optional<std::int64_t> rank,
+                        const OpenOptions& open, bool quiet, const std::string& prefix);
 
 }  // namespace headroom::cli

@@ -93,6 +93,7 @@ DataCommand::DataCommand(Command parent) {
       .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       .TypeName("FILE")
       .Check(NotEmpty());
+  AddMaxExpansionFlag(command_, expansion_);
   command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
 
   bench_ = command_.AddCommand("bench", "A data container alone: samples, stages, workers",
@@ -151,7 +152,7 @@ Status DataCommand::Run() {
   const Result<std::vector<NamedLoadingChange>> changes = ParseLoadingChanges(changes_);
   if (!changes.ok()) return changes.status();
   const Result<std::unique_ptr<TraceStore>> store =
-      OpenWithProgress(trace_, {.threads = DefaultThreads()}, quiet_);
+      OpenWithProgress(trace_, {.threads = DefaultThreads(), .expansion = expansion_}, quiet_);
   if (!store.ok()) return store.status();
   const auto& log = store.value()->log.rows();
   const bool lost = std::any_of(log.begin(), log.end(), [](const ImportLogRow& row) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/flags/subcommand.h"
+#include "ingest/input/expansion_limit.h"
 
 namespace headroom::cli {
 
@@ -23,6 +24,7 @@ class DataCommand : public Subcommand {
   std::vector<std::string> changes_;
   std::string output_path_;
   std::int64_t loader_ = 1;
+  ExpansionLimit expansion_;
   bool json_ = false, quiet_ = false;
 
   /// Replaces this process by Python's benchmark; returns where that fails.

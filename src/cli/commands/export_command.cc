@@ -20,6 +20,7 @@
 #include "export/folded_stacks.h"
 #include "export/openmetrics.h"
 #include "export/table_csv.h"
+#include "export/written_size.h"
 #include "export/written_trace.h"
 #include "ranks/rank_of_file.h"
 #include "render/number_format.h"
@@ -55,7 +56,7 @@ std::vector<std::string> TableWords() {
 
 }  // namespace
 
-ExportCommand::ExportCommand(Command parent) : threads_(DefaultThreads()) {
+ExportCommand::ExportCommand(Command parent) {
   command_ = parent.AddCommand("export", "A trace in the format of another tool", kExportExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_.AddOption("--to", format_, "perfetto, chrome, csv, folded, openmetrics or chakra")
@@ -81,9 +82,7 @@ ExportCommand::ExportCommand(Command parent) : threads_(DefaultThreads()) {
   command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
-  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
-      .TypeName("N")
-      .Check(WholeNumber(1, 1024));
+  AddOpenFlags(command_, open_);
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -146,7 +145,7 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
   if (!reference.ok()) return reference.status();
   FileRequest request;
-  request.open.threads = threads_;
+  request.open = open_;
   request.progress = !quiet_;
   if (files.paths.size() == 1) request.analysis.rank = rank_;
   ResourceLog log;
@@ -205,20 +204,25 @@ Status ExportCommand::Run() {
   if (Status status = CheckFlags(files.value()); !status.ok()) return status;
   if (format_ == "openmetrics") return WriteMetrics(files.value());
   if (format_ == "chakra")
-    return WriteChakraFiles(files.value(), rank_, threads_, quiet_, output_path_);
-  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+    return WriteChakraFiles(files.value(), rank_, open_, quiet_, output_path_);
+  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, open_, quiet_);
   if (!trace.ok()) return trace.status();
   const TraceStore& store = *trace.value().store;
-  if (format_ == "csv") return WriteTables(store);
+  if (format_ == "csv") {
+    Status status = CheckWrittenTexts(store, output_path_, open_.expansion);
+    return status.ok() ? WriteTables(store) : status;
+  }
   if (format_ == "folded") {
     const StackTime time = stack_time_ == "gpu" ? StackTime::kGpu : StackTime::kHost;
-    const std::string stacks = FoldedStacks(store, time);
-    if (Status status = WriteResult(stacks, output_path_); !status.ok()) return status;
-    RemarkOnWritten(std::count(stacks.begin(), stacks.end(), '\n'), "stack");
+    const Result<std::string> stacks = FoldedStacks(store, time, output_path_, open_.expansion);
+    if (!stacks.ok()) return stacks.status();
+    if (Status status = WriteResult(stacks.value(), output_path_); !status.ok()) return status;
+    RemarkOnWritten(std::count(stacks.value().begin(), stacks.value().end(), '\n'), "stack");
     return Status::Ok();
   }
-  const Result<std::int64_t> events = WriteTrace(
-      store, format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto, output_path_);
+  const Result<std::int64_t> events =
+      WriteTrace(store, format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto,
+                 output_path_, open_.expansion);
   if (!events.ok()) return events.status();
   // Of Perfetto's, a span on a thread is two: its begin and its end.
   RemarkOnWritten(events.value(), format_ == "perfetto" ? "track event" : "event");

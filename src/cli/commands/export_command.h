@@ -9,6 +9,7 @@
 
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/trace_files.h"
+#include "ingest/open_trace.h"
 #include "store/trace_store.h"
 
 namespace headroom::cli {
@@ -34,7 +35,7 @@ class ExportCommand : public Subcommand {
   std::string format_, output_path_, table_;
   std::string stack_time_ = "host";
   std::optional<std::int64_t> rank_;
-  int threads_;
+  OpenOptions open_;
   bool quiet_ = false;
 };
 

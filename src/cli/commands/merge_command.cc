@@ -49,7 +49,7 @@ Status RefuseTwice(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-MergeCommand::MergeCommand(Command parent) : threads_(DefaultThreads()) {
+MergeCommand::MergeCommand(Command parent) {
   command_ = parent.AddCommand("merge", "The files of a job's ranks as one trace, on one clock",
                                kMergeExamples);
   command_.AddOption("TRACE", traces_, "Files of the ranks, or their folder")
@@ -61,15 +61,12 @@ MergeCommand::MergeCommand(Command parent) : threads_(DefaultThreads()) {
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
-  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
-      .TypeName("N")
-      .Check(WholeNumber(1, 1024));
+  AddOpenFlags(command_, open_);
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Result<JobTraces> MergeCommand::ReadRanks(const TraceFiles& files) const {
-  Result<JobTraces> traces =
-      ReadJobTraces(files, {.analysis = {}, .threads = threads_, .quiet = quiet_});
+  Result<JobTraces> traces = ReadJobTraces(files, {.analysis = {}, .open = open_, .quiet = quiet_});
   if (!traces.ok()) return traces.status();
   const JobRanks& job = traces.value().ranks;
   if (job.ranks.size() < 2) {
@@ -135,7 +132,7 @@ Status MergeCommand::Run() {
   if (Status status = RefuseTwice(files.value().paths); !status.ok()) return status;
   const Result<JobTraces> job = ReadRanks(files.value());
   if (!job.ok()) return job.status();
-  const Result<std::int64_t> events = WriteMergedTrace(job.value(), output_path_, threads_);
+  const Result<std::int64_t> events = WriteMergedTrace(job.value(), output_path_, open_);
   if (!events.ok()) return events.status();
   if (!quiet_)
     Remark(RemarkOnTraceEnding(output_path_, TraceFormat::kChrome) +

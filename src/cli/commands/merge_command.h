@@ -9,6 +9,7 @@
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/trace_files.h"
 #include "export/merged_trace.h"
+#include "ingest/open_trace.h"
 
 namespace headroom::cli {
 
@@ -26,7 +27,7 @@ class MergeCommand : public Subcommand {
   Command command_;
   std::vector<std::string> traces_;
   std::string output_path_;
-  int threads_;
+  OpenOptions open_;
   bool quiet_ = false;
 };
 

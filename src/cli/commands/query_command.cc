@@ -57,8 +57,7 @@ Result<std::string> ReadStdin() {
 
 }  // namespace
 
-QueryCommand::QueryCommand(Command parent)
-    : timeout_s_(kTimeoutS), memory_mb_(kMemoryMb), threads_(DefaultThreads()) {
+QueryCommand::QueryCommand(Command parent) : timeout_s_(kTimeoutS), memory_mb_(kMemoryMb) {
   command_ =
       parent.AddCommand("query", "SQL on the tables of a trace, or a shell for it", kQueryExamples);
   command_.AddOption("TRACE", trace_, "The trace").TypeName("");
@@ -86,16 +85,14 @@ QueryCommand::QueryCommand(Command parent)
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(0, kMax));
-  command_.AddOption("--threads", threads_, "Threads that read the file [all]")
-      .TypeName("N")
-      .Check(WholeNumber(1, 1024));
+  AddOpenFlags(command_, open_);
   command_.AddFlag("--reference", reference_,
                    "Print all tables and columns as Markdown; takes no trace");
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Result<std::unique_ptr<TraceStore>> QueryCommand::Read() const {
-  return OpenWithProgress(trace_, {.threads = threads_}, quiet_);
+  return OpenWithProgress(trace_, open_, quiet_);
 }
 
 Status QueryCommand::Run() {

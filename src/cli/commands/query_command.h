@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/flags/subcommand.h"
+#include "ingest/open_trace.h"
 #include "store/trace_store.h"
 
 namespace headroom::cli {
@@ -29,7 +30,7 @@ class QueryCommand : public Subcommand {
   bool csv_ = false, json_ = false, reference_ = false, quiet_ = false;
   std::optional<std::int64_t> max_rows_;
   std::int64_t timeout_s_, memory_mb_;
-  int threads_;
+  OpenOptions open_;
 };
 
 }  // namespace headroom::cli

@@ -70,7 +70,7 @@ bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b)
 
 }  // namespace
 
-RedactCommand::RedactCommand(Command parent) : threads_(DefaultThreads()) {
+RedactCommand::RedactCommand(Command parent) {
   command_ = parent.AddCommand("redact", "A copy of a trace that does not tell whose it is",
                                kRedactExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
@@ -105,9 +105,7 @@ RedactCommand::RedactCommand(Command parent) : threads_(DefaultThreads()) {
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   command_.AddFlag("--json", json_, "One JSON object, format headroom.redact/1");
-  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
-      .TypeName("N")
-      .Check(WholeNumber(1, 1024));
+  AddOpenFlags(command_, open_);
   command_.AddFlag("-q,--quiet", quiet_, "No summary, and no remarks on stderr");
 }
 
@@ -166,7 +164,7 @@ Status RedactCommand::Run() {
   if (Status status = CheckPlace(output_path_); !status.ok()) return status;
   const Result<PublicNames> names = PublicNames::LoadBuiltIn();
   if (!names.ok()) return names.status();
-  Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, open_, quiet_);
   if (!trace.ok()) return trace.status();
 
   const Result<std::unique_ptr<ReferenceData>> reference = ReferenceData::LoadBuiltIn();
@@ -179,14 +177,16 @@ Status RedactCommand::Run() {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) redactor.LearnHost(host.data());
   ChangedColumns changed;
-  Result<WrittenTrace> copy = PrepareTrace(*RedactedTrace(*trace.value().store, redactor, changed),
-                                           FormatOfName(output_path_), output_path_);
+  Result<WrittenTrace> copy =
+      PrepareTrace(*RedactedTrace(*trace.value().store, redactor, changed),
+                   FormatOfName(output_path_), output_path_, open_.expansion);
   if (!copy.ok()) return copy.status();
   const std::vector<Replacement> removed = redactor.Replacements();
-  const Result<RedactProof> proof = ProveCopy(
-      *trace.value().store,
-      {.path = copy.value().file.temporary_path(), .final_path = output_path_, .threads = threads_},
-      *reference.value(), redactor);
+  const Result<RedactProof> proof = ProveCopy(*trace.value().store,
+                                              {.path = copy.value().file.temporary_path(),
+                                               .final_path = output_path_,
+                                               .threads = open_.threads},
+                                              *reference.value(), redactor);
   if (!proof.ok()) return proof.status();
   if (!map_path_.empty()) {
     if (Status status = WriteMap(removed); !status.ok()) return status;

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "cli/flags/subcommand.h"
+#include "ingest/open_trace.h"
 #include "redact/text_redactor.h"
 
 namespace headroom::cli {
@@ -27,7 +28,7 @@ class RedactCommand : public Subcommand {
   std::vector<std::string> traces_, kinds_, words_, patterns_, keep_;
   std::string output_path_, map_path_;
   std::optional<std::int64_t> rank_;
-  int threads_;
+  OpenOptions open_;
   bool json_ = false;
   bool quiet_ = false;
 };

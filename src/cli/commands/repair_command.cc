@@ -110,7 +110,7 @@ void WriteList(const std::vector<Met>& list, JsonWriter& json) {
 
 }  // namespace
 
-RepairCommand::RepairCommand(Command parent) : threads_(DefaultThreads()) {
+RepairCommand::RepairCommand(Command parent) {
   command_ = parent.AddCommand("repair", "A clean copy of a damaged trace, and what was mended",
                                kRepairExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
@@ -124,9 +124,7 @@ RepairCommand::RepairCommand(Command parent) : threads_(DefaultThreads()) {
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   command_.AddFlag("--json", json_, "One JSON object, format headroom.repair/1");
-  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
-      .TypeName("N")
-      .Check(WholeNumber(1, 1024));
+  AddOpenFlags(command_, open_);
   command_.AddFlag("-q,--quiet", quiet_, "No list, and no remarks on stderr");
 }
 
@@ -168,10 +166,10 @@ Status RepairCommand::Run() {
   if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
-  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, open_, quiet_);
   if (!trace.ok()) return trace.status();
   const Result<std::int64_t> events =
-      WriteTrace(*trace.value().store, FormatOfName(output_path_), output_path_);
+      WriteTrace(*trace.value().store, FormatOfName(output_path_), output_path_, open_.expansion);
   if (!events.ok()) return events.status();
   if (quiet_) return Status::Ok();
   Remark(RemarkOnTraceEnding(output_path_, FormatOfName(output_path_)));

@@ -8,6 +8,7 @@
 
 #include "cli/flags/subcommand.h"
 #include "cli/inputs/chosen_trace.h"
+#include "ingest/open_trace.h"
 
 namespace headroom::cli {
 
@@ -26,7 +27,7 @@ class RepairCommand : public Subcommand {
   std::vector<std::string> traces_;
   std::string output_path_;
   std::optional<std::int64_t> rank_;
-  int threads_;
+  OpenOptions open_;
   bool json_ = false;
   bool quiet_ = false;
 };

@@ -187,14 +187,7 @@ ReportCommand::ReportCommand(Command parent) {
   command_.AddFlag("--time", time_, "Own time and peak memory per stage, on stderr")
       .Group(kRunning);
   command_.AddFlag("-q,--quiet", quiet_, "No remarks and no progress on stderr").Group(kRunning);
-  max_expansion_ = ExpansionLimit().max_ratio;
-  command_
-      .AddOption("--max-expansion", max_expansion_,
-                 "Refuse a file that decompresses to more than N times its size")
-      .ShowDefault()
-      .TypeName("N")
-      .Check(WholeNumber(1, kMaxLimit))
-      .Group(kRunning);
+  AddMaxExpansionFlag(command_, expansion_).Group(kRunning);
   max_event_mb_ = OpenOptions().max_event_bytes / kMegabyte;
   command_.AddOption("--max-event-mb", max_event_mb_, "Skip an event larger than N MiB")
       .ShowDefault()
@@ -340,7 +333,7 @@ Result<FileRequest> ReportCommand::MakeRequest() const {
     request.analysis.first_step = steps.value().first;
     request.analysis.last_step = steps.value().last;
   }
-  request.open.expansion.max_ratio = max_expansion_;
+  request.open.expansion = expansion_;
   request.open.max_event_bytes = max_event_mb_ * kMegabyte;
   request.analysis.step_marker = step_marker_;
   request.calibration = calibration_;
@@ -394,8 +387,8 @@ std::vector<std::string> ReportCommand::CheckArguments(std::size_t reports) cons
   if (!step_marker_.empty()) add("--step-marker", step_marker_);
   if (!capture_.empty()) add("--capture", capture_);
   if (files_.paths.size() == 1 && rank_ && reports == 1) add("--rank", fmt::format("{}", *rank_));
-  if (max_expansion_ != ExpansionLimit().max_ratio)
-    add("--max-expansion", fmt::format("{}", max_expansion_));
+  if (expansion_.max_ratio != ExpansionLimit().max_ratio)
+    add("--max-expansion", fmt::format("{}", expansion_.max_ratio));
   if (max_event_mb_ != OpenOptions().max_event_bytes / kMegabyte)
     add("--max-event-mb", fmt::format("{}", max_event_mb_));
   return arguments;

@@ -79,7 +79,7 @@ class ReportCommand : public Subcommand {
   bool quiet_ = false;
   bool time_ = false;
   std::optional<int> threads_;
-  std::int64_t max_expansion_ = 0;
+  ExpansionLimit expansion_;
   std::int64_t max_event_mb_ = 0;
   std::string color_ = "auto";
 };

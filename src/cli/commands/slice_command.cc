@@ -61,7 +61,7 @@ Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
 
 }  // namespace
 
-SliceCommand::SliceCommand(Command parent) : threads_(DefaultThreads()) {
+SliceCommand::SliceCommand(Command parent) {
   command_ = parent.AddCommand("slice", "Some steps, a stretch or one rank of a trace, as a trace",
                                kSliceExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
@@ -79,9 +79,7 @@ SliceCommand::SliceCommand(Command parent) : threads_(DefaultThreads()) {
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
-  command_.AddOption("--threads", threads_, "Threads that read a file [all]")
-      .TypeName("N")
-      .Check(WholeNumber(1, 1024));
+  AddOpenFlags(command_, open_);
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -138,7 +136,7 @@ Status SliceCommand::Run() {
   if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
-  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, open_, quiet_);
   if (!trace.ok()) return trace.status();
   const TraceStore& store = *trace.value().store;
   const Result<std::optional<SliceWindow>> found = FindWindow(store);
@@ -149,7 +147,8 @@ Status SliceCommand::Run() {
   if (part->host_events.rows() + part->gpu_tasks.rows() == 0)
     return Status::Usage(
         "nothing was recorded there; `headroom report` says how long the trace is");
-  const Result<std::int64_t> events = WriteTrace(*part, FormatOfName(output_path_), output_path_);
+  const Result<std::int64_t> events =
+      WriteTrace(*part, FormatOfName(output_path_), output_path_, open_.expansion);
   if (!events.ok()) return events.status();
   if (!quiet_) {
     Remark(RemarkOnTraceEnding(output_path_, FormatOfName(output_path_)));

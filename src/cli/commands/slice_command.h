@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "cli/flags/subcommand.h"
 #include "export/slice_window.h"
+#include "ingest/open_trace.h"
 #include "store/trace_store.h"
 
 namespace headroom::cli {
@@ -31,7 +32,7 @@ class SliceCommand : public Subcommand {
   std::vector<std::string> traces_;
   std::string steps_, time_, step_marker_, output_path_;
   std::optional<std::int64_t> rank_;
-  int threads_;
+  OpenOptions open_;
   bool quiet_ = false;
 };
 

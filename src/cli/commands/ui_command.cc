@@ -133,7 +133,7 @@ Result<std::unique_ptr<TraceSession>> UiCommand::Open(
                                    .calibration = options_.calibration,
                                    .measured_step_ms = measured_step_ms,
                                    .captures = std::move(captures).value()};
-  options.open.threads = DefaultThreads();
+  options.open = options_.open;
   options.analysis.path = trace;
   options.report.inputs = {trace};
   options.report.check_arguments = CheckArguments();

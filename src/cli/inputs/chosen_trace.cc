@@ -25,7 +25,7 @@ std::unique_ptr<TraceStore> RankOf(std::unique_ptr<TraceStore> store, const std:
 }  // namespace
 
 Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::int64_t> rank,
-                                    int threads, bool quiet) {
+                                    const OpenOptions& open, bool quiet) {
   if (!rank && files.paths.size() > 1) {
     return Status::Usage(fmt::format("there are {} traces; name one file, or one rank with --rank",
                                      files.paths.size()));
@@ -33,7 +33,7 @@ Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     const std::string& path = files.paths[i];
-    Result<std::unique_ptr<TraceStore>> store = OpenWithProgress(path, {.threads = threads}, quiet);
+    Result<std::unique_ptr<TraceStore>> store = OpenWithProgress(path, open, quiet);
     if (!store.ok()) {
       // What lies in a folder need not be one of the job's traces.
       if (!files.of_folder[i]) return store.status();

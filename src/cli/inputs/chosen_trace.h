@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "cli/inputs/trace_files.h"
+#include "ingest/open_trace.h"
 #include "store/trace_store.h"
 
 namespace headroom::cli {
@@ -22,6 +23,6 @@ struct ChosenTrace {
 /// does; of a file that `headroom merge` made, that rank's part. Fails as OpenTrace() does, and
 /// (kUsage) where the files hold no such rank or it takes a rank to choose.
 Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::int64_t> rank,
-                                    int threads, bool quiet);
+                                    const OpenOptions& open, bool quiet);
 
 }  // namespace headroom::cli

@@ -50,7 +50,7 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     const std::string& path = files.paths[i];
     const Result<std::unique_ptr<TraceStore>> store =
-        OpenWithProgress(path, {.threads = options.threads}, options.quiet);
+        OpenWithProgress(path, options.open, options.quiet);
     if (!store.ok()) {
       // What lies in a folder need not be one of the job's traces.
       if (!files.of_folder[i]) return store.status();

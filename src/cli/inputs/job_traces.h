@@ -4,14 +4,15 @@
 #include "analysis/analyze.h"
 #include "base/status.h"
 #include "cli/inputs/trace_files.h"
+#include "ingest/open_trace.h"
 #include "ranks/job_traces.h"
 
 namespace headroom::cli {
 
 struct JobTracesOptions {
   AnalysisOptions analysis;  ///< Of each file; the path is set.
-  int threads = 1;           ///< That read a file.
-  bool quiet = false;        ///< No remarks and no progress.
+  OpenOptions open = {};
+  bool quiet = false;  ///< No remarks and no progress.
 };
 
 /// Each file has its rank as AssignRanks() gives it, and ranks are compared as AnalyzeJobRanks()

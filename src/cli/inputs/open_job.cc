@@ -33,6 +33,8 @@ void AddJobFlags(Command command, JobOptions& options) {
       .TypeName("FILE");
   command.AddFlag("--no-local-state", options.calibration.no_local_state,
                   "Use nothing that was learned on this machine");
+  options.open.threads = DefaultThreads();
+  AddMaxExpansionFlag(command, options.open.expansion);
 }
 
 void AddCaptureFlag(Command command, JobOptions& options) {
@@ -75,7 +77,7 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
       ReferenceData::LoadBuiltIn(options.device_files);
   if (!reference.ok()) return reference.status();
   opened.reference = std::move(reference).value();
-  const OpenOptions open = {.threads = DefaultThreads()};
+  const OpenOptions& open = options.open;
   Result<std::unique_ptr<TraceStore>> store = OpenWithProgress(trace, open, options.quiet);
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();

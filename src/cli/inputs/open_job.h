@@ -11,6 +11,7 @@
 #include "base/named_text.h"
 #include "base/status.h"
 #include "cli/flags/command.h"
+#include "ingest/open_trace.h"
 #include "store/trace_store.h"
 #include "whatif/calibration/calibration_choice.h"
 #include "whatif/job/job.h"
@@ -24,6 +25,7 @@ struct JobOptions {
   std::optional<double> measured_step_ms;
   CalibrationFlags calibration;
   std::vector<NamedText> device_files;  ///< Beside the built-in ones.
+  OpenOptions open = {};                ///< `threads` is set by AddJobFlags().
   bool quiet = false;
 };
 

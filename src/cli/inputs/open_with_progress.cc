@@ -5,12 +5,32 @@
 #include <thread>
 #include <utility>
 
+#include "cli/flags/value_checks.h"
 #include "cli/terminal/progress.h"
 #include "render/escape.h"
 
 namespace headroom::cli {
 
 int DefaultThreads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+Flag AddMaxExpansionFlag(Command command, ExpansionLimit& limit) {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  return command
+      .AddOption(
+          "--max-expansion", limit.max_ratio,
+          "Refuse a file that unpacks to more than N times its size, and an output that long")
+      .ShowDefault()
+      .TypeName("N")
+      .Check(WholeNumber(1, kMost));
+}
+
+void AddOpenFlags(Command command, OpenOptions& options) {
+  options.threads = DefaultThreads();
+  command.AddOption("--threads", options.threads, "Threads that read a file [all]")
+      .TypeName("N")
+      .Check(WholeNumber(1, 1024));
+  AddMaxExpansionFlag(command, options.expansion);
+}
 
 Result<std::unique_ptr<TraceStore>> OpenWithProgress(const std::string& path, OpenOptions options,
                                                      bool quiet) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "cli/flags/command.h"
 #include "ingest/open_trace.h"
 #include "store/trace_store.h"
 
@@ -12,6 +13,11 @@ namespace headroom::cli {
 
 /// Returns the default of --threads: one thread per processor.
 int DefaultThreads();
+
+/// Adds --max-expansion.
+Flag AddMaxExpansionFlag(Command command, ExpansionLimit& limit);
+/// Adds --threads and --max-expansion. Sets their defaults.
+void AddOpenFlags(Command command, OpenOptions& options);
 
 /// Opens a trace like OpenTrace(). Shows a progress line on stderr while reading takes longer than
 /// a second.

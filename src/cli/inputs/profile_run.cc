@@ -22,8 +22,7 @@ namespace {
 Result<std::vector<ProfiledTrace>> ProfileFile(const std::string& path, bool has_others,
                                                const ReferenceData& reference,
                                                const JobOptions& options) {
-  Result<std::unique_ptr<TraceStore>> opened =
-      OpenWithProgress(path, {.threads = DefaultThreads()}, options.quiet);
+  Result<std::unique_ptr<TraceStore>> opened = OpenWithProgress(path, options.open, options.quiet);
   if (!opened.ok()) return opened.status();
   Result<AnalysisOptions> analysis = AnalysisOf(options);
   if (!analysis.ok()) return analysis.status();

@@ -56,9 +56,9 @@ Result<ReplayedRank> ChooseReplayedRank(const TraceFiles& files, const JobOption
   }
   Result<AnalysisOptions> analysis = AnalysisOf(options);
   if (!analysis.ok()) return analysis.status();
-  Result<JobTraces> traces = ReadJobTraces(files, {.analysis = std::move(analysis).value(),
-                                                   .threads = DefaultThreads(),
-                                                   .quiet = options.quiet});
+  Result<JobTraces> traces = ReadJobTraces(
+      files,
+      {.analysis = std::move(analysis).value(), .open = options.open, .quiet = options.quiet});
   if (!traces.ok()) return traces.status();
   JobRanks& job = traces.value().ranks;
   if (job.ranks.empty()) return Status::Usage(job.issues.front().detail);

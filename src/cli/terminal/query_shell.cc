@@ -104,7 +104,7 @@ class LineEditor {
     history(history_, &event, H_SETSIZE, kHistory);
     history(history_, &event, H_SETUNIQUE, 1);
     path_ = LocalStatePath("query_history");
-    if (path_) history(history_, &event, H_LOAD, path_->c_str());
+    if (path_ && CheckStateFile(*path_).ok()) history(history_, &event, H_LOAD, path_->c_str());
     el_set(editor_, EL_PROMPT, Prompt);
     el_set(editor_, EL_EDITOR, "emacs");
     el_set(editor_, EL_HIST, history, history_);
@@ -133,14 +133,8 @@ class LineEditor {
     HistEvent event;
     history(history_, &event, H_ENTER, text.c_str());
     if (!path_) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(*path_).parent_path(), ignored);
-    // Only its owner may read what was asked.
-    constexpr int kOwnerOnly = 0600;
-    const int file = open(path_->c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, kOwnerOnly);
-    if (file < 0) return;
-    close(file);
-    history(history_, &event, H_SAVE, path_->c_str());
+    // Made before the library writes it, so that only its owner may read what was asked.
+    if (AppendToLocalState(*path_, "").ok()) history(history_, &event, H_SAVE, path_->c_str());
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "ingest/chakra/node_stream.h"
 #include "ingest/chakra/own_rows.h"
 #include "ingest/chakra/work_rows.h"
+#include "ingest/input/row_budget.h"
 #include "store/trace_formats.h"
 
 namespace headroom::chakra {
@@ -15,19 +16,22 @@ namespace {
 /// One reading of one file.
 class FileReading {
  public:
-  FileReading(ByteSource& source, const ReadOptions& options, TraceStore& store)
-      : source_(source), options_(options), store_(store), own_(store), work_(store) {}
+  FileReading(ByteSource& source, const std::string& path, const ReadOptions& options,
+              TraceStore& store)
+      : source_(source), path_(path), options_(options), store_(store), own_(store), work_(store) {}
 
   Status Run() {
     NodeStream messages(source_, options_.chunk_bytes, options_.max_node_bytes, store_.log);
     constexpr std::int64_t kBytesBetweenReports = std::int64_t{1} << 20;
     std::int64_t reported = 0;
+    RowBudget rows(path_, options_.expansion, source_);
     MessageText message;
     for (;;) {
       const Result<bool> found = messages.Next(message);
       if (!found.ok()) return found.status();
       if (!found.value()) break;
       Add(message);
+      if (!rows.Allows(store_.metadata.events)) return rows.status();
       if (options_.progress && messages.bytes() - reported >= kBytesBetweenReports) {
         reported = messages.bytes();
         options_.progress(source_.file_bytes_read());
@@ -69,6 +73,7 @@ class FileReading {
   }
 
   ByteSource& source_;
+  const std::string& path_;
   const ReadOptions& options_;
   TraceStore& store_;
   OwnRows own_;
@@ -82,7 +87,7 @@ class FileReading {
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store) try {
   {
-    FileReading reading(source, options, store);
+    FileReading reading(source, path, options, store);
     if (Status status = reading.Run(); !status.ok()) return status;
   }
   store.metadata.format = kChakraFormat;

@@ -26,6 +26,8 @@ struct ReadOptions {
   std::size_t chunk_bytes = std::size_t{256} << 10;
   /// Larger nodes are skipped, to bound memory. From 1 up.
   std::int64_t max_node_bytes = std::int64_t{64} << 20;
+  /// Of nodes.
+  ExpansionLimit expansion = {};
   /// Called now and then with the compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };

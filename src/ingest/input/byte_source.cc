@@ -384,14 +384,7 @@ Result<std::unique_ptr<ByteSource>> OpenLayers(const std::string& path, Expansio
 
 Status ExpansionGuard::Add(std::size_t unpacked, std::int64_t file_bytes_read) {
   unpacked_ += static_cast<std::int64_t>(unpacked);
-  if (unpacked_ <= ExpansionLimit::kFreeBytes) return Status::Ok();
-  if (unpacked_ / std::max<std::int64_t>(file_bytes_read, 1) < limit_.max_ratio)
-    return Status::Ok();
-  return Status::BadInput(
-      fmt::format("{}: expands more than {} times when decompressed, which no real trace does "
-                  "(they reach 30); "
-                  "if you trust the file, raise the limit with --max-expansion N",
-                  path_, limit_.max_ratio));
+  return limit_.CheckUnpacked(path_, unpacked_, file_bytes_read);
 }
 
 Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit) {

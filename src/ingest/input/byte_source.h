@@ -10,16 +10,9 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "ingest/input/expansion_limit.h"
 
 namespace headroom {
-
-/// What an input may cost before it is refused.
-struct ExpansionLimit {
-  /// Real traces compress 11 to 29 times; a deflate bomb reaches 1032, a zstd bomb far more.
-  std::int64_t max_ratio = 200;
-  /// The ratio is only judged beyond this many decompressed bytes.
-  static constexpr std::int64_t kFreeBytes = std::int64_t{64} << 20;
-};
 
 /// A stream of bytes with one reader. Not thread-safe.
 class ByteSource {

@@ -66,6 +66,11 @@ bool RowScan::Next() {
     statement_.reset();
     return false;
   }
+  if (--budget_->rows < 0) {
+    damage_ = "it has too many rows for its size";
+    statement_.reset();
+    return false;
+  }
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
@@ -119,7 +124,7 @@ std::string_view RowScan::Text(int column) const {
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close(connection); }
 
 Result<Database> Database::Open(const std::string& path, const std::string& name,
-                                std::int64_t max_text_bytes) {
+                                std::int64_t max_text_bytes, std::int64_t max_rows) {
   Database database;
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(
@@ -130,7 +135,7 @@ Result<Database> Database::Open(const std::string& path, const std::string& name
   if (code == SQLITE_NOMEM || connection == nullptr) throw std::bad_alloc();
   if (code != SQLITE_OK)
     return Status::BadInput(fmt::format("{}: cannot be opened: {}", name, sqlite3_errstr(code)));
-  if (Status status = database.Prepare(name, max_text_bytes); !status.ok()) return status;
+  if (Status status = database.Prepare(name, max_text_bytes, max_rows); !status.ok()) return status;
   return database;
 }
 
@@ -149,11 +154,13 @@ Result<Database> Database::OpenBytes(std::span<const char> bytes, const std::str
       SQLITE_OK) {
     return Status::BadInput(name + ": cannot be opened");
   }
-  if (Status status = database.Prepare(name, max_text_bytes); !status.ok()) return status;
+  if (Status status = database.Prepare(name, max_text_bytes, INT64_MAX); !status.ok())
+    return status;
   return database;
 }
 
-Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) try {
+Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes,
+                         std::int64_t max_rows) try {
   sqlite3* const db = connection_.get();
   constexpr int kNoTriggers = 0, kNoViews = 0, kDefensive = 1, kUntrusted = 0, kNoDoubleQuotes = 0;
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, kNoTriggers, nullptr);
@@ -175,7 +182,7 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) t
   const std::int64_t bounded = std::min(bytes_, kLargest);
   budget_ = std::make_unique<ReadingBudget>(ReadingBudget{
       kAlways + bounded * kStepsPerByte, kAlways + bounded / kSmallestPage * kLookupsPerPage,
-      kAlways + bounded * kTextPerByte});
+      kAlways + bounded * kTextPerByte, max_rows});
   budget_->connection = db;
   sqlite3_progress_handler(
       db, kStepsBetweenChecks,

@@ -25,6 +25,7 @@ struct ReadingBudget {
   std::int64_t steps;  ///< SQLite's own.
   std::int64_t pages;  ///< Lookups of them.
   std::int64_t text_bytes;
+  std::int64_t rows;  ///< Of tables, each time one is read.
   sqlite3* connection = nullptr;
   int lookups = 0;  ///< Of the connection until now, as SQLite counts.
 };
@@ -71,8 +72,10 @@ class Database {
  public:
   /// Opens a file. `path` may hold any character. Fails with kBadInput where it is no database, or
   /// one whose description is damaged or encrypted; messages begin with `name`.
+  ///
+  /// @param max_rows  ends the tables after so many rows together; rows_left() is negative then
   static Result<Database> Open(const std::string& path, const std::string& name,
-                               std::int64_t max_text_bytes);
+                               std::int64_t max_text_bytes, std::int64_t max_rows = INT64_MAX);
   /// The same, of bytes in memory, which must outlive it: for tests and fuzzing.
   static Result<Database> OpenBytes(std::span<const char> bytes, const std::string& name,
                                     std::int64_t max_text_bytes);
@@ -85,6 +88,7 @@ class Database {
   /// The rows of a table, the named columns of each.
   RowScan Scan(const DatabaseTable& table, std::span<const std::string_view> columns) const;
 
+  std::int64_t rows_left() const { return budget_->rows; }
   std::int64_t bytes() const { return bytes_; }
   /// Bytes that were taken from the file so far; for progress.
   std::int64_t bytes_read() const;
@@ -98,7 +102,7 @@ class Database {
     void operator()(sqlite3* connection) const;
   };
   Database() = default;
-  Status Prepare(const std::string& name, std::int64_t max_text_bytes);
+  Status Prepare(const std::string& name, std::int64_t max_text_bytes, std::int64_t max_rows);
 
   std::unique_ptr<ReadingBudget> budget_;
   std::unique_ptr<sqlite3, Close> connection_;

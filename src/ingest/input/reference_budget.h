@@ -4,27 +4,27 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ingest/input/byte_source.h"
+#include "ingest/input/expansion_limit.h"
 
 namespace headroom {
 
 /// Events name long texts by short numbers, and a hostile file names one a million times. As of
 /// compressed files, what is made of a file may be so many times larger than the file and no more.
-/// Real ones write out 5 to 20 times what they hold.
 class ReferenceBudget {
  public:
-  /// `bytes`: of the file, decompressed, until now.
+  explicit ReferenceBudget(ExpansionLimit limit) : limit_(limit) {}
+
+  /// `bytes`: of the file on disk, until now.
   void HasRead(std::int64_t bytes) { read_ = bytes; }
   /// Whether a text of so many bytes may be read or written once more; then it counts.
   bool Take(std::size_t bytes) {
-    constexpr ExpansionLimit kLimit;
-    const std::int64_t allowed = ExpansionLimit::kFreeBytes + kLimit.max_ratio * read_;
-    if (static_cast<std::int64_t>(bytes) > allowed - taken_) return false;
+    if (static_cast<std::int64_t>(bytes) > limit_.BytesOf(read_) - taken_) return false;
     taken_ += static_cast<std::int64_t>(bytes);
     return true;
   }
 
  private:
+  ExpansionLimit limit_;
   std::int64_t read_ = 0;
   std::int64_t taken_ = 0;
 };

@@ -13,9 +13,10 @@ Reading::Reading(const sqlite::Database& from, const ReadOptions& options, Trace
       store(into),
       tracks(into),
       texts(into),
+      budget(options.expansion),
       options_(options),
       tells_processes_(TasksTellProcesses()) {
-  budget.HasRead(from.bytes());
+  budget.HasRead(options.file_bytes > 0 ? options.file_bytes : from.bytes());
 }
 
 bool Reading::TasksTellProcesses() const {

@@ -11,6 +11,7 @@
 
 #include "base/perfetto_fields.h"
 #include "base/protobuf_reader.h"
+#include "ingest/input/row_budget.h"
 #include "ingest/perfetto/clocks.h"
 #include "ingest/perfetto/inflate.h"
 #include "ingest/perfetto/packet_stream.h"
@@ -24,12 +25,16 @@ namespace {
 /// One reading of one file.
 class FileReading {
  public:
-  FileReading(ByteSource& source, const ReadOptions& options, TraceStore& store)
+  FileReading(ByteSource& source, const std::string& path, const ReadOptions& options,
+              TraceStore& store)
       : source_(source),
+        path_(path),
         options_(options),
         store_(store),
         tracks_(store),
-        rows_(store, tracks_, budget_) {}
+        budget_(options.expansion),
+        rows_(store, tracks_, budget_),
+        row_budget_(path, options.expansion, source) {}
 
   Status Run() {
     PacketStream packets(source_, options_.chunk_bytes, options_.max_packet_bytes, store_.log);
@@ -40,8 +45,9 @@ class FileReading {
       const Result<bool> found = packets.Next(packet);
       if (!found.ok()) return found.status();
       if (!found.value()) break;
-      budget_.HasRead(packets.bytes() + unpacked_);
+      budget_.HasRead(source_.file_bytes_read());
       Add(packet, /*depth=*/0);
+      if (!status_.ok()) return status_;
       if (options_.progress && packets.bytes() - reported >= kBytesBetweenReports) {
         reported = packets.bytes();
         options_.progress(source_.file_bytes_read());
@@ -98,24 +104,26 @@ class FileReading {
       store_.log.Add(ImportIssue::kUnreadData, packet.offset,
                      fmt::format("packet field {}", packet.unread));
     }
+    const std::size_t described = tracks_.size() + sequences_.size();
+    if (!row_budget_.Allows(store_.metadata.events + names_ + static_cast<std::int64_t>(described)))
+      status_ = row_budget_.status();
   }
 
   void AddCompressed(const Packet& packet, int depth) {
-    // As of whole files, and of all packets together: one of a few bytes may unpack to a megabyte.
-    constexpr ExpansionLimit kLimit;
+    // All packets together, and against the file: one of a few bytes may unpack to a megabyte, and
+    // the few bytes may have come of fewer.
     const bool is_zstd = packet.deflated.empty();
     const std::string_view compressed = is_zstd ? packet.zstd : packet.deflated;
-    packed_ += static_cast<std::int64_t>(compressed.size());
-    const std::int64_t allowed =
-        ExpansionLimit::kFreeBytes + kLimit.max_ratio * packed_ - unpacked_;
-    const auto limit =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(allowed, 0, options_.max_packet_bytes));
+    const std::int64_t file_bytes = source_.file_bytes_read();
+    const std::int64_t left = options_.expansion.BytesOf(file_bytes) - unpacked_;
+    const auto limit = static_cast<std::size_t>(std::min(left, options_.max_packet_bytes - 1)) + 1;
     std::string text;
     bool whole = depth == 0 && (is_zstd ? InflateZstd(compressed, limit, text)
                                         : InflateZlib(compressed, limit, text));
     unpacked_ += static_cast<std::int64_t>(text.size());
+    status_ = options_.expansion.CheckUnpacked(path_, unpacked_, file_bytes);
     ProtobufReader packets(text);
-    while (packets.Next()) {
+    while (status_.ok() && packets.Next()) {
       if (packets.as<TraceField>() != TraceField::kPacket) continue;
       Packet inner;
       inner.offset = packet.offset;
@@ -165,6 +173,7 @@ class FileReading {
     while (reader.Next()) {
       InternTable* const table = TableOf(reader.as<InternedDataField>(), sequence);
       if (table == nullptr) continue;
+      ++names_;
       std::uint64_t iid = 0;
       std::string_view text;
       ProtobufReader entry(reader.bytes());
@@ -281,13 +290,17 @@ class FileReading {
   }
 
   ByteSource& source_;
+  const std::string& path_;
   const ReadOptions& options_;
   TraceStore& store_;
   Clocks clocks_;
   Tracks tracks_;
   ReferenceBudget budget_;
   RowWriter rows_;
-  std::int64_t packed_ = 0, unpacked_ = 0;  ///< Bytes of compressed packets.
+  RowBudget row_budget_;
+  std::int64_t unpacked_ = 0;  ///< Bytes that came of compressed packets.
+  std::int64_t names_ = 0;     ///< Texts that were interned, again and again included.
+  Status status_;              ///< The file expands too much.
   std::vector<Sequence> sequences_;
   std::map<std::uint32_t, std::uint32_t> sequence_numbers_;  ///< By id.
   std::size_t last_sequence_ = 0;
@@ -297,7 +310,7 @@ class FileReading {
 
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store) try {
-  FileReading reading(source, options, store);
+  FileReading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = kPerfettoFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());

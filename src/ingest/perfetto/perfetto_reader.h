@@ -27,6 +27,8 @@ struct ReadOptions {
   std::size_t chunk_bytes = std::size_t{256} << 10;
   /// Larger packets count as damage, to bound memory. From 1 up.
   std::int64_t max_packet_bytes = std::int64_t{64} << 20;
+  /// Of packets compressed in packets, of events, and of texts that events refer to.
+  ExpansionLimit expansion = {};
   /// Called now and then with the compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };

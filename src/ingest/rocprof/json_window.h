@@ -24,6 +24,7 @@ class JsonWindow {
   std::string_view text() const { return std::string_view(buffer_).substr(at_); }
   /// Of text() in the decompressed file.
   std::int64_t offset() const { return offset_ + static_cast<std::int64_t>(at_); }
+  std::int64_t file_bytes_read() const { return source_.file_bytes_read(); }
   void Advance(std::size_t bytes) { at_ += bytes; }
   /// Reads on; at least as much again as there is. False at the end, and where reading failed.
   bool Fill();

@@ -625,8 +625,8 @@ Status ReadRocpd(const Database& database, const std::string& path, const RocpdO
   }
   TraceExtent extent;
   {
-    RowWriter rows(store);
-    rows.HasRead(database.bytes());
+    RowWriter rows(store, options.expansion);
+    rows.HasRead(options.file_bytes > 0 ? options.file_bytes : database.bytes());
     for (const auto& [id, tables] : RecordingsOf(database))
       RecordingReading(database, tables, options, rows, store).Run();
     rows.Finish();

@@ -16,12 +16,16 @@
 
 #include "base/status.h"
 #include "ingest/input/database.h"
+#include "ingest/input/expansion_limit.h"
 #include "store/trace_store.h"
 
 namespace headroom::rocprof {
 
 struct RocpdOptions {
   int threads = 1;  ///< Of freezing the store, from 1 up; the result does not depend on it.
+  /// Of texts that events refer to.
+  ExpansionLimit expansion = {};
+  std::int64_t file_bytes = 0;  ///< On disk, where the database was unpacked; 0: as it is.
   /// Called now and then with the bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };

@@ -109,7 +109,7 @@ class FileReading {
       : options_(options),
         store_(store),
         window_(source, std::max<std::size_t>(options.chunk_bytes, 1), options.progress),
-        rows_(store) {}
+        rows_(store, options.expansion) {}
 
   Status Run() {
     SkipMark();
@@ -321,8 +321,10 @@ class FileReading {
 
   void ReadRecord() {
     const std::int64_t offset = window_.offset();
-    if (const std::optional<Record> record = Element(ParseRecord))
-      rows_.Add(*record, *section_, key_, offset);
+    const std::optional<Record> record = Element(ParseRecord);
+    if (!record) return;
+    rows_.HasRead(window_.file_bytes_read());
+    rows_.Add(*record, *section_, key_, offset);
   }
 
   /// Calls `read` before each element of the list at hand, until it fails or the list ends.

@@ -16,12 +16,15 @@
 
 #include "base/status.h"
 #include "ingest/input/byte_source.h"
+#include "ingest/input/expansion_limit.h"
 #include "store/trace_store.h"
 
 namespace headroom::rocprof {
 
 struct ReadOptions {
   int threads = 1;  ///< Of freezing the store, from 1 up; the result does not depend on it.
+  /// Of texts that events refer to.
+  ExpansionLimit expansion = {};
   /// Larger elements of lists are skipped and counted, to bound memory. From 1 up.
   std::int64_t max_event_bytes = std::int64_t{64} << 20;
   /// Bytes that are read at once, from 1 up; the result does not depend on it.

@@ -241,7 +241,6 @@ StreamId RowWriter::StreamOf(std::uint64_t agent, std::uint64_t number) {
 
 void RowWriter::Add(const Record& record, Section section, std::string_view category,
                     std::int64_t offset) {
-  if (offset >= 0) budget_.HasRead(offset);
   ++store_.metadata.events;
   ++counts_[static_cast<std::size_t>(section)];
   if (record.start == 0 || record.start > kFurthest) {

@@ -42,7 +42,7 @@ std::optional<Section> SectionOf(std::string_view name);
 
 class RowWriter {
  public:
-  explicit RowWriter(TraceStore& store) : store_(store) {}
+  RowWriter(TraceStore& store, ExpansionLimit expansion) : store_(store), budget_(expansion) {}
 
   /// What follows is of another process. Names, numbers of agents and ids are a process's own.
   /// Returns its number, which counts from 0.

@@ -116,12 +116,13 @@ bool PlaneTexts::ReadStat(std::string_view text) {
   return !reader.damaged();
 }
 
-bool PlaneTexts::Read(std::string_view plane, bool of_device, StringPool& strings) {
+bool PlaneTexts::Read(std::string_view plane, bool of_device, StringPool& strings,
+                      RowBudget& rows) {
   events_.Begin(plane.size());
   stats_.Begin(plane.size());
   bool whole = true;
   ProtobufReader reader(plane);
-  while (reader.Next()) {
+  while (reader.Next() && rows.Add(1)) {
     if (reader.as<PlaneField>() == PlaneField::kEventMetadata)
       whole = ReadEvent(reader.bytes(), of_device, strings) && whole;
     if (reader.as<PlaneField>() == PlaneField::kStatMetadata)

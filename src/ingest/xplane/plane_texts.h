@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/string_pool.h"
+#include "ingest/input/row_budget.h"
 #include "store/tables.h"
 
 namespace headroom::xplane {
@@ -95,10 +96,11 @@ class NumberMap {
 /// Of one plane; the next one has its own.
 class PlaneTexts {
  public:
-  /// Reads the metadata of a plane, which stands behind its lines. False where some is damaged.
+  /// Reads the metadata of a plane, which stands behind its lines, as far as `rows` allows. False
+  /// where some is damaged.
   ///
   /// @param of_device  names are also those of kernels, which on AMD GPUs are their descriptors'
-  bool Read(std::string_view plane, bool of_device, StringPool& strings);
+  bool Read(std::string_view plane, bool of_device, StringPool& strings, RowBudget& rows);
 
   const EventText* Event(std::uint64_t id) const {
     const EventText* const found = events_.Find(id);

@@ -85,10 +85,10 @@ std::string_view Trimmed(std::string_view name, std::int64_t id) {
 
 }  // namespace
 
-void RowWriter::Add(const PlaneText& plane) {
+void RowWriter::Add(const PlaneText& plane, std::int64_t file_bytes) {
   plane_begin_ = plane.text.data();
   plane_offset_ = plane.offset;
-  budget_.HasRead(plane.offset + static_cast<std::int64_t>(plane.text.size()));
+  budget_.HasRead(file_bytes);
   arguments_.Forget();
   kernel_details_.Forget();
   device_ = xla::DeviceOf(plane.name);
@@ -97,7 +97,7 @@ void RowWriter::Add(const PlaneText& plane) {
     store_.log.Add(ImportIssue::kUnreadData, plane.offset, "a plane of another kind");
     return;
   }
-  if (!texts_.Read(plane.text, device_.has_value(), store_.strings))
+  if (!texts_.Read(plane.text, device_.has_value(), store_.strings, row_budget_))
     store_.log.Add(ImportIssue::kLostEvent, plane.offset, "names of a plane are damaged");
   if (is_environment) return ReadEnvironment(plane);
   if (device_) {
@@ -253,6 +253,7 @@ void RowWriter::AddLine(const PlaneText& plane, std::string_view text) {
   ProtobufReader events(text);
   for (std::size_t number = 0; events.Next();) {
     if (events.as<LineField>() != LineField::kEvent) continue;
+    if (!row_budget_.Add(1)) return;
     ++store_.metadata.events;
     Event event;
     event.text = events.bytes();

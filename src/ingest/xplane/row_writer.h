@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "ingest/input/reference_budget.h"
+#include "ingest/input/row_budget.h"
 #include "ingest/names/xla_names.h"
 #include "ingest/names/xla_operators.h"
 #include "ingest/xplane/argument_texts.h"
@@ -24,11 +25,18 @@ namespace headroom::xplane {
 
 class RowWriter {
  public:
-  RowWriter(TraceStore& store, std::int64_t max_event_bytes)
-      : store_(store), max_event_bytes_(static_cast<std::size_t>(max_event_bytes)) {}
+  /// @param rows  ends the reading of a plane once its status is not ok
+  RowWriter(TraceStore& store, std::int64_t max_event_bytes, ExpansionLimit expansion,
+            RowBudget& rows)
+      : store_(store),
+        max_event_bytes_(static_cast<std::size_t>(max_event_bytes)),
+        budget_(expansion),
+        row_budget_(rows) {}
 
   /// Appends the rows of a plane.
-  void Add(const PlaneText& plane);
+  ///
+  /// @param file_bytes  that were read of the file on disk until now
+  void Add(const PlaneText& plane, std::int64_t file_bytes);
   /// Settles what needs all planes. To be called once, before the store is frozen.
   void Finish();
 
@@ -97,6 +105,7 @@ class RowWriter {
   Stats stats_;
   ArgumentTexts arguments_;
   ReferenceBudget budget_;
+  RowBudget& row_budget_;
   bool over_budget_ = false;  ///< Of the event at hand: some of its arguments were left out.
   KernelDetailsCache kernel_details_;
   // Of the plane at hand.

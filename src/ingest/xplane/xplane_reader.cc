@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "ingest/input/row_budget.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/row_writer.h"
 #include "store/trace_formats.h"
@@ -13,13 +14,15 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
             TraceStore& store) try {
   {
     PlaneStream planes(source, options.chunk_bytes, store.log);
-    RowWriter rows(store, options.max_event_bytes);
+    RowBudget budget(path, options.expansion, source);
+    RowWriter rows(store, options.max_event_bytes, options.expansion, budget);
     PlaneText plane;
     for (;;) {
       const Result<bool> found = planes.Next(plane);
       if (!found.ok()) return found.status();
       if (!found.value()) break;
-      rows.Add(plane);
+      rows.Add(plane, source.file_bytes_read());
+      if (!budget.status().ok()) return budget.status();
       if (options.progress) options.progress(source.file_bytes_read());
     }
     if (!source.damage().empty()) {

@@ -27,6 +27,8 @@ struct ReadOptions {
   std::size_t chunk_bytes = std::size_t{64} << 10;
   /// Larger events are skipped. From 1 up.
   std::int64_t max_event_bytes = std::int64_t{64} << 20;
+  /// Of events and names, and of texts that events refer to.
+  ExpansionLimit expansion = {};
   /// Called after each plane with the compressed bytes read so far; may be empty.
   std::function<void(std::int64_t)> progress;
 };

@@ -114,15 +114,13 @@ void Job::IndexLaunches() {
   for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
     if (graph_.tasks[task].kind == TaskKind::kCall) task_of_call[graph_.tasks[task].row] = task;
   }
+  task_of_call = store_.InheritFromParents(std::move(task_of_call), kNoTask);
   for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
     if (graph_.tasks[task].kind != TaskKind::kGpu) continue;
-    for (HostEventId call = store_.gpu_tasks.launch[graph_.tasks[task].row]; call.valid();
-         call = store_.host_events.parent[call.index()]) {
-      if (task_of_call[call.index()] == kNoTask) continue;
-      launch_of_[task] = task_of_call[call.index()];
-      ++launched_by_[launch_of_[task]];
-      break;
-    }
+    const HostEventId call = store_.gpu_tasks.launch[graph_.tasks[task].row];
+    if (!call.valid() || task_of_call[call.index()] == kNoTask) continue;
+    launch_of_[task] = task_of_call[call.index()];
+    ++launched_by_[launch_of_[task]];
   }
 }
 

@@ -134,8 +134,10 @@ void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& opera
   const auto& parent = job.store().host_events.parent;
   std::vector<std::int32_t> launching(parent.size());  // Operators inside each event.
   for (const LaunchingOperator& op : LaunchingOperators(job)) {
-    for (HostEventId event = op.op; event.valid(); event = parent[event.index()])
-      ++launching[event.index()];
+    if (op.op.valid()) ++launching[op.op.index()];
+  }
+  for (std::size_t row = launching.size(); row-- > 0;) {  // Children come after their parent.
+    if (parent[row].valid()) launching[parent[row].index()] += launching[row];
   }
   std::vector<bool> gone(parent.size());
   std::vector<TaskIndex> tasks;
