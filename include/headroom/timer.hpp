@@ -15,6 +15,9 @@
 // still times, since the program asks it for the times.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -261,7 +264,14 @@ inline void abandon(headroom_token region) {
 
 /// Writes `text` to a new file; an error where there is one already.
 inline std::error_code write_new_file(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "wxe");
+  int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor >= 0 && descriptor <= 2) {
+    // In the place of a standard one that the program has closed: what it prints would go there.
+    const int low = descriptor;
+    descriptor = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    close(low);
+  }
+  std::FILE* file = descriptor < 0 ? nullptr : fdopen(descriptor, "w");
   if (file == nullptr) return {errno, std::generic_category()};
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const int error = errno;

@@ -1,5 +1,7 @@
 // headroom: chooses the subcommand, and turns failures into messages and exit codes.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -130,10 +132,23 @@ int Run(int argc, char** argv) {
   return chosen->exit_code() != 0 ? chosen->exit_code() : finished;
 }
 
+/// Keeps files of ours out of the place of a standard descriptor that the caller has closed: our
+/// messages would be written into them. To read the first or write the others fails as before, and
+/// a program that is started finds them closed.
+void HoldStandardDescriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(number, F_GETFD) >= 0) continue;
+    const int held = open("/dev/null", (number == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    // The lowest number that is free is this one.
+    if (held > STDERR_FILENO) close(held);
+  }
+}
+
 }  // namespace
 }  // namespace headroom::cli
 
 int main(int argc, char** argv) {
+  headroom::cli::HoldStandardDescriptors();
   // A closed pipe is seen by write(), so that nothing is left half done.
   std::signal(SIGPIPE, SIG_IGN);
   headroom::RemoveUnfinishedFilesAtSignals();

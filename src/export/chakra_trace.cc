@@ -165,6 +165,7 @@ class ChakraWriter {
       if (rank_is_told_) number("rank", rank_);
       if (metadata.world_size) number("world_size", *metadata.world_size);
       number("zero_ns", nodes_.zero.ns());
+      number("work_nodes", static_cast<std::int64_t>(nodes_.nodes.size()));
       if (metadata.base_time_ns) number("base_time_ns", *metadata.base_time_ns);
       if (metadata.cuda_driver_version)
         number("cuda_driver_version", *metadata.cuda_driver_version);

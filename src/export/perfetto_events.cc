@@ -292,6 +292,8 @@ class PerfettoExport {
     WriteCounters();
     WriteMemoryEvents();
     WriteInstants();
+    // Without it, a copy that was cut between two packets would be whole.
+    Tell("end", {});
     packets_.Finish();
     return packets_.events();
   }
@@ -362,6 +364,7 @@ class PerfettoExport {
     AddMember(members, "cuda_driver_version", metadata.cuda_driver_version.value_or(kUnknown));
     AddMember(members, "is_forecast", metadata.is_forecast ? 1 : 0);
     AddMember(members, "names_and_times_only", metadata.names_and_times_only ? 1 : 0);
+    AddMember(members, "has_end", 1);
     Tell("trace", members);
     members.clear();
     for (const SoftwareVersion& row : metadata.versions)

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
+#include "base/ascii.h"
 #include "base/text.h"
+#include "redact/run_of.h"
 
 namespace headroom {
 namespace {
@@ -57,19 +60,59 @@ int HexAt(std::string_view text, std::size_t at, std::size_t count) {
   return value;
 }
 
+/// The number of a reference of HTML ("&#246;", "&#xf6;") or of one of its names, or -1; `end` is
+/// behind it.
+int ReferenceAt(std::string_view text, std::size_t at, std::size_t& end) {
+  constexpr std::size_t kLongest = 12;
+  constexpr std::pair<std::string_view, int> kNames[] = {
+      {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}, {"nbsp", ' '}};
+  const std::string_view head = text.substr(at, kLongest);
+  const std::size_t close = head.find(';');
+  if (close == std::string_view::npos || close < 2) return -1;
+  end = at + close + 1;
+  const std::string_view name = head.substr(1, close - 1);
+  for (const auto& [known, code] : kNames) {
+    if (name == known) return code;
+  }
+  if (name[0] != '#' || name.size() < 2) return -1;
+  const bool is_hex = name[1] == 'x' || name[1] == 'X';
+  const std::string_view digits = name.substr(is_hex ? 2 : 1);
+  int code = 0;
+  for (const char c : digits) {
+    const int digit = HexDigit(c);
+    if (digit < 0 || (!is_hex && digit > 9)) return -1;
+    code = code * (is_hex ? 16 : 10) + digit;
+    if (code > 0x10FFFF) return -1;
+  }
+  return digits.empty() ? -1 : code;
+}
+
+/// The value of up to three octal digits at `at`, or -1; `end` is behind them.
+int OctalAt(std::string_view text, std::size_t at, std::size_t& end) {
+  int value = 0;
+  for (end = at; end < text.size() && end < at + 3 && text[end] >= '0' && text[end] <= '7'; ++end)
+    value = value * 8 + (text[end] - '0');
+  return end > at && value < 256 ? value : -1;
+}
+
 /// The text with one layer of escapes undone; whether there were any.
 bool Unescaped(std::string_view text, std::string& out) {
   out.clear();
-  if (text.find_first_of("\\%") == std::string_view::npos) return false;
+  constexpr std::string_view kBegins = "\\%&";
+  if (text.find_first_of(kBegins) == std::string_view::npos) return false;
   Utf16Units units(out);
   std::size_t plain = 0;
   bool any = false;
-  for (std::size_t at = text.find_first_of("\\%"); at < text.size();) {
+  for (std::size_t at = text.find_first_of(kBegins); at < text.size();) {
     const char kind = at + 1 < text.size() ? text[at + 1] : '\0';
     const bool percent = text[at] == '%';
     std::size_t end = at;
     int code = -1;
-    if (percent) {
+    bool is_point = false;  ///< A code point, not a byte.
+    if (text[at] == '&') {
+      code = ReferenceAt(text, at, end);
+      is_point = true;
+    } else if (percent) {
       code = HexAt(text, at + 1, 2);
       end = at + 3;
     } else if (kind == 'x') {
@@ -78,28 +121,96 @@ bool Unescaped(std::string_view text, std::string& out) {
     } else if (kind == 'u') {
       code = HexAt(text, at + 2, 4);
       end = at + 6;
+    } else if (kind >= '0' && kind <= '7') {
+      code = OctalAt(text, at + 1, end);
     }
     if (code >= 0) {
       out += text.substr(plain, at - plain);
-      if (kind == 'u' && !percent) {
+      if (is_point) {
+        AppendUtf8(static_cast<std::uint32_t>(code), out);
+      } else if (kind == 'u' && !percent) {
         units.Add(static_cast<std::uint32_t>(code));
       } else {
         out += static_cast<char>(code);
       }
-    } else if (!percent && (kind == '/' || kind == '\\' || kind == '"')) {
+    } else if (text[at] == '\\' && (kind == '/' || kind == '\\' || kind == '"')) {
       out += text.substr(plain, at - plain);
       out += kind;
       end = at + 2;
     } else {
-      at = text.find_first_of("\\%", at + 1);
+      at = text.find_first_of(kBegins, at + 1);
       continue;
     }
     any = true;
     plain = end;
-    at = text.find_first_of("\\%", end);
+    at = text.find_first_of(kBegins, end);
   }
   if (any) out += text.substr(plain);
   return any;
+}
+
+/// The text with "=F6" of quoted-printable undone, and lines that it divides joined; whether there
+/// were any.
+bool Unquoted(std::string_view text, std::string& out) {
+  out.clear();
+  bool any = false;
+  std::size_t plain = 0;
+  for (std::size_t at = text.find('='); at < text.size(); at = text.find('=', at)) {
+    const int code = HexAt(text, at + 1, 2);
+    const bool breaks =
+        text.substr(at + 1).starts_with('\n') || text.substr(at + 1).starts_with("\r\n");
+    if (code < 0 && !breaks) {
+      ++at;
+      continue;
+    }
+    out += text.substr(plain, at - plain);
+    if (!breaks) out += static_cast<char>(code);
+    at = breaks ? text.find('\n', at) + 1 : at + 3;
+    plain = at;
+    any = true;
+  }
+  if (any) out += text.substr(plain);
+  return any;
+}
+
+/// Whether a byte stands between letters that are written apart.
+bool IsBetween(char c) {
+  return c == ' ' || c == '-' || c == '.' || c == '_' || c == ':' || c == ',';
+}
+
+/// Calls visit(joined, begin) for each stretch of words of `size` letters or digits, six at least,
+/// with one and the same byte between them: "h u n t e r", "68 75 6e 74 65 72". Until it returns
+/// true.
+template <typename Visit>
+bool AnySpaced(std::string_view text, std::size_t size, Visit&& visit) {
+  constexpr std::size_t kShortest = 6;
+  const auto is_word = [&](std::size_t at) {
+    if (at + size > text.size()) return false;
+    for (std::size_t i = at; i < at + size; ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      if (!IsLetterOrDigit(text[i]) && byte < 0x80 &&
+          (size > 1 || IsBetween(text[i]) || byte <= ' '))
+        return false;
+    }
+    return true;
+  };
+  std::string joined;
+  for (std::size_t at = 0; at + size < text.size();) {
+    const char between = text[at + size];
+    if (!is_word(at) || !IsBetween(between) || (at > 0 && IsLetterOrDigit(text[at - 1]))) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    joined.assign(text.substr(at, size));
+    at += size;
+    while (at < text.size() && text[at] == between && is_word(at + 1)) {
+      joined += text.substr(at + 1, size);
+      at += size + 1;
+    }
+    if (joined.size() >= kShortest * size && visit(joined, begin)) return true;
+  }
+  return false;
 }
 
 /// Calls visit(begin, end) for each longest run of bytes that `is` takes, until it returns true.
@@ -188,8 +299,19 @@ bool AnyUtf16(std::string_view text, std::size_t source,
 
 bool AnyOfOneLayer(std::string_view text, bool is_source,
                    const std::function<bool(const Decoded&)>& visit) {
+  std::string unquoted;
   return AnyUtf16(text, 0, visit) || AnyHex(text, 0, is_source, visit) ||
-         AnyBase64(text, 0, is_source, visit);
+         AnyBase64(text, 0, is_source, visit) ||
+         (Unquoted(text, unquoted) && visit({"quoted-printable", unquoted, 0})) ||
+         AnySpaced(text, 1,
+                   [&](std::string_view joined, std::size_t begin) {
+                     // A list of digits is one of sizes.
+                     return std::any_of(joined.begin(), joined.end(), IsLetter) &&
+                            visit({"spaced", joined, is_source ? begin : 0});
+                   }) ||
+         AnySpaced(text, 2, [&](std::string_view joined, std::size_t begin) {
+           return AnyHex(joined, is_source ? begin : 0, /*is_source=*/false, visit);
+         });
 }
 
 }  // namespace

@@ -10,19 +10,20 @@ namespace headroom {
 
 /// What an encoding makes of bytes, and where that stands in them.
 struct Decoded {
-  std::string_view form;  ///< "escaped", "hexadecimal", "base64" or "UTF-16".
+  std::string_view form;  ///< As it is told: "escaped", "hexadecimal", "base64", "UTF-16", ...
   std::string_view text;
   std::size_t at;  ///< Byte of the source at which the encoded stretch begins.
 };
 
 /// Calls visit(decoded) for each stretch of the bytes that one of these encodings may have written,
 /// until it returns true, and returns whether it did:
-/// * escapes of JSON ("\u00f6", "\/"), of C and Python ("\xf6") and of URLs ("%f6"), mixed, and up
-/// to
-///   three times over;
+/// * escapes of JSON ("\u00f6", "\/"), of C and Python ("\xf6", "\366"), of URLs ("%f6") and of
+/// HTML
+///   ("&#246;"), mixed, and up to three times over;
 /// * pairs of hexadecimal digits; * base64, with either alphabet, at each alignment;
-/// * UTF-16, either byte order.
-/// The last three also in what was unescaped. O(bytes).
+/// * UTF-16, either byte order; * quoted-printable ("=F6");
+/// * letters and pairs of digits that stand apart ("h u n t e r").
+/// All but the first also in what was unescaped. O(bytes).
 bool AnyDecoded(std::string_view bytes, const std::function<bool(const Decoded&)>& visit);
 
 }  // namespace headroom

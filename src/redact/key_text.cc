@@ -125,10 +125,24 @@ bool EndsWithName(std::string_view before, std::size_t size) {
          kFront.find(before.back()) != std::string_view::npos;
 }
 
-/// Whether a text that ends with "Basic" is the begin of a header of HTTP.
-bool IsBehindAuthorization(std::string_view before) {
-  constexpr std::string_view kScheme = "basic", kHeader = "authorization";
-  before.remove_suffix(kScheme.size());
+/// Schemes of HTTP's authorization, which stay; what follows them is secret.
+constexpr std::string_view kSchemes[] = {"basic",  "bearer",    "token", "digest",
+                                         "apikey", "negotiate", "ntlm",  "key"};
+
+/// The scheme of HTTP's authorization that a text ends with, in small letters; else empty.
+std::string_view SchemeAtEnd(std::string_view tail) {
+  for (const std::string_view scheme : kSchemes) {
+    if (!tail.ends_with(scheme)) continue;
+    const std::size_t begin = tail.size() - scheme.size();
+    if (begin == 0 || !IsLetterOrDigit(tail[begin - 1])) return scheme;
+  }
+  return {};
+}
+
+/// Whether a text that ends with a scheme of so many bytes is the begin of a header of HTTP.
+bool IsBehindAuthorization(std::string_view before, std::size_t scheme) {
+  constexpr std::string_view kHeader = "authorization";
+  before.remove_suffix(scheme);
   TakeBlanks(before);
   TakeOpening(before);
   TakeBlanks(before);
@@ -192,9 +206,17 @@ std::size_t RandomTextAt(std::string_view text, std::size_t at) {
 std::size_t SecretValueAt(std::string_view text, std::size_t at) {
   constexpr std::string_view kEnds = " \t\r\n,;\"'`&)]}<>";
   constexpr std::string_view kWords[] = {
-      "password", "passwd",     "pwd",   "passphrase", "secret",      "apikey",
-      "api_key",  "api-key",    "token", "access_key", "private_key", "credential",
-      "bearer",   "secret_key", "auth",  "passwords",  "secrets",     "credentials"};
+      "password", "passwd", "pwd", "passphrase", "secret", "apikey", "api_key", "api-key", "token",
+      "access_key", "private_key", "credential", "bearer", "secret_key", "auth", "passwords",
+      "secrets", "credentials", "passcode", "authorization", "access_token", "pass_word",
+      "pass-phrase",
+      // As people write them who do not write English.
+      "passwort", "kennwort", "wachtwoord", "motdepasse", "mot_de_passe", "mot de passe", "mdp",
+      "contrasena", "contraseña", "contraseÑa", "clave", "senha", "parola", "haslo", "hasło",
+      "heslo", "losenord", "lösenord", "salasana", "sifre", "şifre", "jelszo", "jelszó", "пароль",
+      "Пароль", "ПАРОЛЬ", "密码", "密碼", "口令", "パスワード", "비밀번호"};
+  // Of few letters, or of many meanings: whole, or behind "_" in the name of a variable.
+  constexpr std::string_view kShortWords[] = {"pass", "pin", "pwd"};
   // "token::embedding" is a name of C++.
   if (at == 0 || text[at] == ':' || text[at] == '=' || kEnds.find(text[at]) != text.npos) return at;
   std::string_view before = text.substr(0, at);
@@ -218,8 +240,25 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
            (begin == 0 || !IsLetter(before[begin - 1]) || IsUpper(before[begin]));
   };
   // "pass: forward" is of a network, and "basic" of everything: "Authorization: Basic x".
-  const bool is_pass = sign == "=" && is_word("pass") && EndsWithName(before, 4);
-  const bool is_basic = is_word("basic") && IsBehindAuthorization(before);
+  const auto is_short = [&](std::string_view word) {
+    if (!is_word(word)) return false;
+    // "num_pass=2" counts passes; "DB_PASS=2" is a setting of the environment.
+    const std::string_view written = before.substr(before.size() - word.size());
+    const bool is_variable = before.size() > word.size() && IsUpper(written[0]) &&
+                             before[before.size() - word.size() - 1] == '_';
+    return (sign == "=" && (EndsWithName(before, word.size()) || is_variable)) ||
+           (!behind_sign && EndsWithFlag(before));
+  };
+  const bool is_pass = std::any_of(std::begin(kShortWords), std::end(kShortWords), is_short);
+  const std::string_view scheme = SchemeAtEnd(tail);
+  const bool is_basic = !scheme.empty() && IsBehindAuthorization(before, scheme.size());
+  if (is_word("authorization") && behind_sign) {
+    // The scheme is no secret, if anything follows it.
+    const std::size_t end = RunOf(text, at, IsLetterOrDigit);
+    const bool goes_on =
+        end + 1 < text.size() && text[end] == ' ' && kEnds.find(text[end + 1]) == text.npos;
+    if (goes_on && SchemeAtEnd(LowerCase(text.substr(at, end - at))).size() == end - at) return at;
+  }
   const auto is_secret = [&](std::string_view word) {
     // "--password x" needs no sign.
     return is_word(word) && (behind_sign || word == "bearer" || EndsWithFlag(before));
@@ -231,8 +270,10 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
           ? EndOfQuoted(text, at, opening)
           : std::min(closing.empty() ? text.find_first_of(kEnds, at) : text.find(closing, at),
                      text.size());
-  // "token: 17" counts.
-  return (is_pass || is_word("token")) && IsCount(text.substr(at, end - at)) ? at : end;
+  // "token: 17" and "pass=1" count. Where nothing but a secret can stand, its digits are one.
+  const bool may_count =
+      is_word("token") || (is_word("pass") && EndsWithName(before, 4) && !EndsWithFlag(before));
+  return may_count && !is_basic && IsCount(text.substr(at, end - at)) ? at : end;
 }
 
 }  // namespace headroom

@@ -72,10 +72,30 @@ TEST_F(KeyTextTest, ValuesOfSecretsGoBehindOtherSigns) {
 }
 
 TEST_F(KeyTextTest, ValuesOfSecretsGoInBracketsAndHeaders) {
-  for (const char* const text :
-       {"password=<zebra>", "password=[zebra]", "secret: {zebra}", "passwords=zebra", "pass=zebra",
-        "password: \u201czebra\u201d", "secret=\u2018zebra\u2019", "Authorization: Basic zebra",
-        "\"Authorization\": \"Basic zebra\"", "credentials=zebra"}) {
+  for (const char* const text : {"password=<zebra>",
+                                 "password=[zebra]",
+                                 "secret: {zebra}",
+                                 "passwords=zebra",
+                                 "pass=zebra",
+                                 "password: \u201czebra\u201d",
+                                 "secret=\u2018zebra\u2019",
+                                 "Authorization: Basic zebra",
+                                 "\"Authorization\": \"Basic zebra\"",
+                                 "credentials=zebra",
+                                 "Authorization: Token zebra",
+                                 "authorization: zebra",
+                                 "-H 'Authorization: Digest zebra'",
+                                 "DB_PASS=zebra",
+                                 "--pass zebra",
+                                 "pin=zebra",
+                                 "MY_PIN=zebra",
+                                 "Passwort: zebra",
+                                 "contraseña=zebra",
+                                 "mot de passe : zebra",
+                                 "senha=zebra",
+                                 "пароль: zebra",
+                                 "密码=zebra",
+                                 "--passcode=zebra"}) {
     const std::string_view whole = text;
     const std::size_t at = whole.find("zebra");
     EXPECT_EQ(SecretValueAt(whole, at), at + 5) << text;
@@ -87,6 +107,13 @@ TEST_F(KeyTextTest, ValuesOfSecretsGoInBracketsAndHeaders) {
               std::string_view(text).find("zebra"))
         << text;
   EXPECT_EQ(SecretValueAt("pass=2", 5), 5u) << "counts";
+  for (const std::string_view text :
+       {"DB_PASS=1234", "--pass 1234", "pin=1234", "Passwort=1234", "Authorization: Token 1234"})
+    EXPECT_EQ(SecretValueAt(text, text.size() - 4), text.size()) << text;
+  for (const std::string_view text :
+       {"num_pass=1234", "pin_memory=1234", "spin=1234", "conclave 1234"})
+    EXPECT_EQ(SecretValueAt(text, text.size() - 4), text.size() - 4) << text;
+  EXPECT_EQ(SecretValueAt("Authorization: Token zebra", 15), 15u) << "the scheme";
   for (const std::string_view text : {"--hf-token zebra", "run -token zebra", "user=x,pass=zebra"})
     EXPECT_EQ(SecretValueAt(text, text.size() - 5), text.size()) << text;
 }

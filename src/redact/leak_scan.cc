@@ -117,8 +117,10 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
 const LeakScan::Text* LeakScan::FoundIn(std::string_view text, std::string_view form, bool of_file,
                                         std::size_t& at) const {
   const std::string lower = LowerCase(text);
-  const bool may_be_random = form != "plain" && form != "escaped";
-  const bool spares = form == "plain" || (of_file && form == "escaped");
+  // All but the escapes in these is as it was written.
+  const bool is_escaped = form == "escaped" || form == "quoted-printable";
+  const bool may_be_random = form != "plain" && !is_escaped;
+  const bool spares = form == "plain" || (of_file && is_escaped);
   for (at = 0; at + kBegin <= text.size(); ++at) {
     const Text* found = FoundAt(text, lower, at, spares);
     if (found == nullptr) continue;

@@ -39,6 +39,17 @@ TEST_F(LeakScanTest, FindsEachForm) {
   EXPECT_EQ(FormIn("Bl\\\\u0075ebird"), "escaped");
   EXPECT_EQ(FormIn("Bl\\x75e%62ird"), "escaped");
   EXPECT_EQ(FormIn("k\\u00F6ln\\u002D7"), "escaped");
+  EXPECT_EQ(FormIn("Bl\\165ebird"), "escaped");
+  EXPECT_EQ(FormIn("k\\303\\266ln-7"), "escaped");
+  EXPECT_EQ(FormIn("k&#246;ln-7"), "escaped");
+  EXPECT_EQ(FormIn("B&#x6c;uebird"), "escaped");
+  EXPECT_EQ(FormIn("k=C3=B6ln-7"), "quoted-printable");
+  EXPECT_EQ(FormIn("Blue=\nbird"), "quoted-printable");
+  EXPECT_EQ(FormIn("it is B l u e b i r d."), "spaced");
+  EXPECT_EQ(FormIn("b-l-u-e-b-i-r-d"), "spaced");
+  EXPECT_EQ(FormIn("42 6c 75 65 62 69 72 64"), "hexadecimal");
+  EXPECT_EQ(FormIn("42:6C:75:65:62:69:72:64"), "hexadecimal");
+  EXPECT_EQ(FormIn("&lt;div class=3D&gt; 1,2,3,4,5,6,7,8 &; \\9 ="), "");
   const std::string utf16(
       "k\0\xf6\0l\0n\0-\0"
       "7\0",

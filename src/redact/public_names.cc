@@ -10,6 +10,8 @@
 #include "base/ascii.h"
 #include "base/text.h"
 #include "embedded/redact_files.h"
+#include "store/import_log.h"
+#include "store/kineto_args.h"
 
 namespace headroom {
 namespace {
@@ -27,6 +29,14 @@ std::size_t EndOfPart(std::string_view word, std::size_t at) {
   while (end < word.size() && IsLower(word[end])) ++end;
   return end;
 }
+
+/// What copies have of their own around the events (export/chrome_events.cc, perfetto_events.cc).
+constexpr std::string_view kMembers[] = {
+    "schemaVersion traceEvents displayTimeUnit baseTimeNanoseconds distributedInfo world_size rank",
+    "deviceProperties totalGlobalMem numSms computeMajor computeMinor cuda_driver_version",
+    "headroom_copy_of headroom_damage process_name process_labels thread_name unit series",
+    "exported trace versions device thread counter damage copy_of is_forecast has_end end",
+    "names_and_times_only ordinal memory_bytes sm_count compute_major compute_minor overlapping"};
 
 Status ReadList(const toml::table& table, std::string_view key, const std::string& file,
                 std::set<std::string>& into) {
@@ -110,6 +120,20 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
       names.words_.insert(LowerCase(package.substr(begin, end - begin)));
     });
   }
+  // Bytes do not tell what the format of a copy wrote from what a user did.
+  const auto add_words = [&](std::string_view text) {
+    ForEachWord(text, [&](std::size_t begin, std::size_t end) {
+      const std::string_view word = text.substr(begin, end - begin);
+      ForEachPart(word, [&](std::size_t first, std::size_t last) {
+        names.words_.insert(LowerCase(word.substr(first, last - first)));
+      });
+    });
+  };
+  for (const std::string& argument : names.arguments_) add_words(argument);
+  for (const std::string_view argument : kKinetoArgNames) add_words(argument);
+  for (const std::string_view member : kMembers) add_words(member);
+  for (std::size_t i = 0; i < kImportIssueCount; ++i)
+    add_words(DocOf(static_cast<ImportIssue>(i)).code);
   for (const std::string& word : names.words_)
     names.longest_word_ = std::max(names.longest_word_, word.size());
   return names;

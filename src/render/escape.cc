@@ -357,6 +357,21 @@ std::string CsvField(std::string_view text) {
   return quoted;
 }
 
+std::string PrintableLines(std::string_view text, Charset charset) {
+  std::string out;
+  out.reserve(text.size());
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    out += Printable(line, charset);
+    if (end < text.size()) out += '\n';
+    begin = end + 1;
+  }
+  return out;
+}
+
 std::string ValidUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -394,10 +409,14 @@ std::string JsonString(std::string_view text) {
         out += "\\t";
         break;
       default:
-        if (value < 0x20 || value == 0x7F) {
+        if (!IsUnprintable(value)) {
+          Append(out, value);
+        } else if (value < 0x10000) {
           fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<std::uint32_t>(value));
         } else {
-          Append(out, value);
+          const auto above = static_cast<std::uint32_t>(value) - 0x10000;  // A surrogate pair.
+          fmt::format_to(std::back_inserter(out), "\\u{:04x}\\u{:04x}", 0xD800 + (above >> 10),
+                         0xDC00 + (above & 0x3FF));
         }
     }
   });

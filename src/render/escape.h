@@ -54,7 +54,11 @@ std::string CsvField(std::string_view text);
 /// The same text, but for bytes that are not UTF-8, which become U+FFFD.
 std::string ValidUtf8(std::string_view text);
 
-/// A JSON string with its quotes; invalid UTF-8 becomes U+FFFD.
+/// Lines of printable text: the same as Printable() of each, whether it ends in \n or \r\n. What a
+/// line break within a field of CSV divides are two lines.
+std::string PrintableLines(std::string_view text, Charset charset = Charset::kUtf8);
+
+/// A JSON string with its quotes, in printable characters; invalid UTF-8 becomes U+FFFD.
 std::string JsonString(std::string_view text);
 
 /// One word for a POSIX shell that stands for exactly `text`, in printable characters: plain, '...'

@@ -83,6 +83,13 @@ class BoundedStream final : public httplib::Stream {
     return poll(&polled, 1, 0) <= 0;
   }
 
+  /// Reads what still comes, for a while, and no more than a request may have.
+  void Drain() {
+    request_deadline_ = Clock::now() + kCrowdedTime;
+    for (std::size_t drained = 0; drained < kMaxRequestBytes && Fill() && end_ > 0;)
+      drained += end_;
+  }
+
   bool is_readable() const override { return begin_ < end_ || Wait(POLLIN, request_deadline_); }
   bool is_writable() const override {
     const Clock::time_point stalled = Clock::now() + kStallTime;
@@ -164,17 +171,33 @@ void BoundedServer::DeepenBacklog() { ::listen(svr_sock_, SOMAXCONN); }
 
 bool BoundedServer::IsAwaited() { return answered == nullptr || answered->IsAwaited(); }
 
+bool BoundedServer::HasBody(const httplib::Request& request) {
+  const std::size_t lengths = request.get_header_value_count("Content-Length");
+  return request.has_header("Transfer-Encoding") || lengths > 1 ||
+         (lengths == 1 && request.get_header_value("Content-Length") != "0");
+}
+
 bool BoundedServer::process_and_close_socket(socket_t socket) {
   BoundedStream stream(socket, svr_sock_, waiting_);
-  bool fine = true;
+  bool fine = true, is_left_over = false;
   answered = &stream;
   for (std::size_t left = keep_alive_max_count_; left > 0 && stream.AwaitRequest(); --left) {
-    bool closed = false;
-    fine = process_request(stream, left == 1, closed,
-                           [](httplib::Request& request) { request.ranges.clear(); });
-    if (!fine || closed) break;
+    bool closed = false, has_headers = false;
+    fine = process_request(stream, left == 1, closed, [&](httplib::Request& request) {
+      has_headers = true;
+      is_left_over = HasBody(request);
+      request.ranges.clear();
+    });
+    // No body is read: what is left of one, or of headers that could not be read, is no request.
+    is_left_over |= fine && !has_headers;
+    if (!fine || closed || is_left_over) break;
   }
   answered = nullptr;
+  if (is_left_over) {
+    // To close with bytes unread resets the connection, which may take the answer with it.
+    shutdown(socket, SHUT_WR);
+    stream.Drain();
+  }
   shutdown(socket, SHUT_RDWR);
   close(socket);
   return fine;

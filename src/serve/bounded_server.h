@@ -11,6 +11,9 @@ namespace headroom {
 /// let go, too. httplib itself waits anew for each byte, and reads headers as long as there are
 /// any. While all threads are taken and others wait, who sends nothing is let go sooner.
 ///
+/// Nothing that is answered takes a body: the connection ends behind the answer to a request with
+/// one.
+///
 /// Answers no part of a file alone (`Range`): many parts of a large answer would be made at once.
 class BoundedServer : public httplib::Server {
  public:
@@ -19,6 +22,9 @@ class BoundedServer : public httplib::Server {
   /// Lets as many connections wait for a thread as the system allows; httplib lets five, and more
   /// try again after a second. REQUIRES: bound to a port.
   void DeepenBacklog();
+
+  /// Whether anything follows the headers.
+  static bool HasBody(const httplib::Request& request);
 
   /// Whether the client of the request that this thread answers still waits, and the server is to
   /// go on. True in threads that answer none. One that has sent all it had and closed its side has

@@ -122,13 +122,6 @@ bool Matches(const httplib::Request& request, const std::string& tag) {
   return wanted == tag || wanted == "*";
 }
 
-/// Whether nothing follows the headers.
-bool HasNoBody(const httplib::Request& request) {
-  const std::size_t lengths = request.get_header_value_count("Content-Length");
-  return !request.has_header("Transfer-Encoding") &&
-         (lengths == 0 || (lengths == 1 && request.get_header_value("Content-Length") == "0"));
-}
-
 /// An origin that is not told is no page of ours.
 std::string Known(const std::string& origin) { return origin.empty() ? "null" : origin; }
 
@@ -198,6 +191,13 @@ class Server final : public HttpServer {
     switch (access) {
       case Access::kByLink:
         response.set_header("Set-Cookie", access_->SetCookie());
+        // The address with the token is in no history then. From a page of another site, browsers
+        // would not send the cookie along; there the page itself takes the token away.
+        if (request.path == "/" && request.get_header_value("Sec-Fetch-Site") == "none") {
+          response.status = 303;
+          response.set_header("Location", "/");
+          return Handled::Handled;
+        }
         return Handled::Unhandled;
       case Access::kByCookie:
         return Handled::Unhandled;
@@ -216,7 +216,7 @@ class Server final : public HttpServer {
   /// Before httplib reads a body, which for a POST that tells no length it awaits until the time of
   /// the request is over. What announces one is left to it, and refused.
   Handled Act(const httplib::Request& request, httplib::Response& response) const {
-    if (!Acts(request) || !HasNoBody(request)) return Handled::Unhandled;
+    if (!Acts(request) || BoundedServer::HasBody(request)) return Handled::Unhandled;
     const bool begins = request.path == kRunPath;
     const bool done = begins ? run_->Begin() : run_->Stop();
     response.status = done ? 202 : 409;

@@ -12,6 +12,17 @@ namespace {
 /// A file that did not change for so long is whole.
 constexpr std::chrono::milliseconds kInterval(500);
 
+/// What cannot be read again without waiting for somebody, as whom the program could not end;
+/// empty: all are files, or gone.
+std::string NoFileAmong(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    struct stat found {};
+    if (stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode))
+      return path + ": is a pipe or a device now, not a file";
+  }
+  return {};
+}
+
 }  // namespace
 
 LiveSession::LiveSession(std::vector<std::string> files, std::vector<Stamp> read,
@@ -45,6 +56,8 @@ std::vector<LiveSession::Stamp> LiveSession::StampsOf(const std::vector<std::str
     struct stat found {};
     Stamp& stamp = stamps.emplace_back();
     if (stat(file.c_str(), &found) != 0) continue;  // Gone: a state of its own.
+    stamp.inode = found.st_ino;
+    if (!S_ISREG(found.st_mode)) continue;  // A pipe is read once; its times tell nothing.
     stamp = {.modified_ns = found.st_mtim.tv_sec * kNsPerSecond + found.st_mtim.tv_nsec,
              .bytes = found.st_size,
              .inode = found.st_ino};
@@ -68,6 +81,11 @@ void LiveSession::Look() {
   seen_ = now;
   if (!is_whole || now == read_) return;
   read_ = std::move(now);
+  if (const std::string problem = NoFileAmong(files_); !problem.empty()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    state_.problem = problem;
+    return;
+  }
   Result<std::unique_ptr<TraceSession>> opened = Open(files_);
   if (opened.ok()) {
     Take(std::move(opened).value());

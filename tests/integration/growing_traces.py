@@ -2,6 +2,7 @@
 
 SHAPES maps a name to a function of n, which returns the events of Chrome's JSON.
 """
+from collections.abc import Callable
 import json
 
 
@@ -19,9 +20,7 @@ def launch(number, start, length, tid=1):
 
 
 def kernel(number, start, length, stream=7, name="k", device=0):
-    return span(
-        "kernel", name, device, stream, start, length, correlation=number + 1, device=device, stream=stream
-    )
+    return span("kernel", name, device, stream, start, length, correlation=number + 1, device=device, stream=stream)
 
 
 def steps(count, length):
@@ -54,7 +53,7 @@ def launched(i):
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
-SHAPES = {
+SHAPES: dict[str, Callable[..., list[dict]]] = {
     "plain": plain,
     "kernels that overlap": lambda n: each(n, lambda i: [launch(i, 3 * i, 2), kernel(i, 3 * i + 2, 3 * n)]),
     "operators that overlap": lambda n: [operator("aten::mm", i, 2 * n) for i in range(n)] + launched(0),
@@ -129,8 +128,7 @@ SHAPES = {
     "annotations": lambda n: plain(n) + [span("user_annotation", f"range{i}", 1, 1, 30 * i, 30) for i in range(n)],
     "annotations of the GPU": lambda n: plain(n)
     + [span("gpu_user_annotation", f"range{i}", 0, 7, 30 * i, 30 * n) for i in range(n)],
-    "collectives": lambda n: plain(n)
-    + [kernel(10 * n + i, 30 * i + 10, 18, stream=20, name=NCCL) for i in range(n)],
+    "collectives": lambda n: plain(n) + [kernel(10 * n + i, 30 * i + 10, 18, stream=20, name=NCCL) for i in range(n)],
     "devices": lambda n: each(n, lambda i: [launch(i, 30 * i, 5), kernel(i, 30 * i + 10, 18, device=i)]),
     "processes": lambda n: [span("cpu_op", "aten::mm", i + 1, 1, 30 * i, 20) for i in range(n)] + plain(10),
     "counters": lambda n: plain(100)
@@ -149,9 +147,5 @@ SHAPES = {
 
 def write(path, shape, n, rank=0):
     """Writes a trace of `n` of a shape. Returns the bytes of its file."""
-    trace = {
-        "schemaVersion": 1,
-        "distributedInfo": {"rank": rank, "world_size": 2},
-        "traceEvents": SHAPES[shape](n),
-    }
+    trace = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": SHAPES[shape](n)}
     return path.write_bytes(json.dumps(trace).encode())

@@ -44,11 +44,7 @@ class Binaries(support.ProgramTest):
                     self.assertTrue(folder.startswith(("/", "$ORIGIN/")), f"'{folder}' is of the working directory")
 
     def test_shipped_files_are_hardened(self):
-        shipped = [
-            support.BINARY,
-            *BUILD.glob("libheadroom_*.so"),
-            *(BUILD / "python/headroom").glob("*.so"),
-        ]
+        shipped = [support.BINARY, *BUILD.glob("libheadroom_*.so"), *(BUILD / "python/headroom").glob("*.so")]
         self.assertGreater(len(shipped), 1)
         for path in shipped:
             with self.subTest(path=path.name):

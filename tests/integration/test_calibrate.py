@@ -52,7 +52,12 @@ class Calibrate(loading.WithPyTorch):
 
     def test_a_python_without_pytorch_is_told_with_the_remedy(self):
         self.assert_refused(
-            support.headroom("calibrate", "--host", "--quiet", "--python", "/bin/false"), 2, "/bin/false", "--python"
+            support.headroom(
+                "calibrate", "--host", "-q", "--python", "/bin/false", environment={"XDG_STATE_HOME": str(self.scratch)}
+            ),
+            2,
+            "/bin/false",
+            "--python",
         )
         self.assert_refused(support.headroom("calibrate"), 2, "--host")
         self.assert_refused(support.headroom("calibrate", "--host", "--gpu"), 2, "two things")

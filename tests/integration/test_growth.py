@@ -102,4 +102,3 @@ class Growth(support.ProgramTest):
         )
         self.assert_refused(outcome, 3, "--max-expansion", "200 times")
         self.assertFalse((self.scratch / "out").exists())
-

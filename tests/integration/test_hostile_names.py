@@ -1,5 +1,8 @@
 """Names, paths and values of a trace are hostile: they never act, in any output."""
+import contextlib
 import json
+import os
+import pty
 import re
 import shlex
 import subprocess
@@ -31,6 +34,92 @@ class Names(support.ProgramTest):
         self.assert_readable_text(support.headroom("report", path).text, "device name")
         self.assert_whole_tables(support.headroom("report", path, "--md").text, "device name")
         self.report(path)
+
+
+class Terminals(support.ProgramTest):
+    """What a terminal would obey, or what turns text around, reaches none from any command."""
+
+    NAME = "k\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202egnp.exe\u2066\u200b\U000e0041,=1+1"
+    COMMANDS = (
+        ("report", "{}"),
+        ("report", "{}", "--json"),
+        ("report", "{}", "--md"),
+        ("whatif", "{}"),
+        ("whatif", "{}", "--json"),
+        ("predict", "{}", "--from", "A100-80", "--gpu", "V100", "--json"),
+        ("predict", "{}", "--from", "A100-80", "--gpu", "V100"),
+        ("scale", "{}", "--json"),
+        ("diff", "{}", "{}"),
+        ("diff", "{}", "{}", "--json"),
+        ("data", "{}", "--json"),
+        ("query", "{}", "select name from host_events"),
+        ("query", "{}", "select name from host_events", "--csv"),
+        ("query", "{}", "select name from host_events", "--json"),
+        ("export", "{}", "--to", "csv", "--table", "host_events", "-o", "-"),
+        ("export", "{}", "--to", "csv", "--table", "processes", "-o", "-"),
+        ("export", "{}", "--to", "folded", "-o", "-"),
+        ("export", "{}", "--to", "folded", "--folded", "gpu", "-o", "-"),
+        ("export", "{}", "--to", "openmetrics", "-o", "-"),
+        ("repair", "{}", "-o", "{out}"),
+        ("redact", "{}", "-o", "{out}"),
+    )
+
+    def trace(self):
+        events = []
+        for i in range(8):
+            events += [
+                {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 1, "tid": 1}
+                | {"ts": 100 * i, "dur": 100},
+                {"ph": "X", "cat": "cpu_op", "name": "aten::" + self.NAME, "pid": 1, "tid": 1, "ts": 100 * i, "dur": 50}
+                | {"args": {self.NAME: self.NAME}},
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 100 * i + 1}
+                | {"dur": 5, "args": {"correlation": i + 1}},
+                {"ph": "X", "cat": "kernel", "name": self.NAME, "pid": 0, "tid": 7, "ts": 100 * i + 10, "dur": 80}
+                | {"args": {"correlation": i + 1, "device": 0, "stream": 7}},
+            ]
+        names = [("process_name", 1), ("thread_name", 1), ("process_name", 0), ("process_labels", 0)]
+        key = {"process_labels": "labels"}
+        events += [
+            {"ph": "M", "name": what, "pid": pid, "tid": 1, "args": {key.get(what, "name"): self.NAME}}
+            for what, pid in names
+        ]
+        device = {"id": 0, "name": self.NAME, "totalGlobalMem": 1 << 36}
+        trace = {"schemaVersion": 1, "deviceProperties": [device], "traceEvents": events}
+        return self.write("t.json", json.dumps(trace))
+
+    def shown(self, command):
+        """What a terminal gets of both outputs."""
+        ours, theirs = pty.openpty()
+        environment = {**os.environ, "NO_COLOR": "1", "XDG_STATE_HOME": "/nonexistent"}
+        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+        os.close(theirs)
+        data = b""
+        with contextlib.suppress(OSError):  # The other end is closed.
+            while piece := os.read(ours, 1 << 16):
+                data += piece
+        os.close(ours)
+        self.assertIn(process.wait(), (0, 3))
+        return data.decode().replace("\r\n", "\n")
+
+    def test_nothing_of_a_trace_acts_on_a_terminal(self):
+        trace = self.trace()
+        for command in self.COMMANDS:
+            with self.subTest(" ".join(command)):
+                out = self.scratch / "out.json"
+                out.unlink(missing_ok=True)
+                words = [part.format(trace, out=out) for part in command]
+                text = self.shown([support.BINARY, *words])
+                self.assert_printable(text.replace("\t", " "), command)
+                self.assertNotIn("\U000e0041", text)
+
+    def test_json_is_printable_wherever_it_goes_and_the_same_value(self):
+        outcome = support.headroom("report", self.trace(), "--json")
+        self.assert_printable(outcome.text, "report --json")
+        self.assertIn(self.NAME, {row["name"] for row in outcome.json()["kernels"]})
+
+    def test_a_pipe_gets_names_as_they_are(self):
+        outcome = support.headroom("query", self.trace(), "select distinct name from gpu_tasks", "--csv")
+        self.assertIn(self.NAME.encode(), outcome.out)
 
 
 class Paths(support.ProgramTest):

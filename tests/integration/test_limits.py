@@ -280,7 +280,42 @@ class References(support.ProgramTest):
         )
         data = self.packets(*[put(133, packed)] * 400)
         self.assertLess(len(data), 60_000)
-        self.assert_bounded("packed.pftrace", data, "lost-event")
+        for name, nested in (("packed.pftrace", data), ("packed.pftrace.gz", gzip.compress(data))):
+            with self.subTest(name):
+                path = self.write(name, nested)
+                outcome = support.headroom("report", path, processor_s=5, address_space=ADDRESS_SPACE)
+                self.assert_refused(outcome, 3, "--max-expansion", "in ")
+
+    def test_a_long_name_that_every_event_has_is_not_written_out_without_bound(self):
+        names = put(12, put(2, put(1, 1) + put(2, "N" * 50_000)))
+        events = (put(8, 1000 + i) + put(11, put(9, 3) + put(10, 1) + put(11, 7)) for i in range(20_000))
+        trace = self.write("names.pftrace", self.packets(names, *events))
+        for kind, name in (("repair", "out.json"), ("chrome", "out.json"), ("csv", "out"), ("chakra", "out")):
+            with self.subTest(kind):
+                out = self.scratch / name
+                command = ("repair", trace) if kind == "repair" else ("export", trace, "--to", kind)
+                outcome = support.headroom(*command, "-o", out, processor_s=5, address_space=ADDRESS_SPACE)
+                self.assert_refused(outcome, 3, "not written", "--max-expansion")
+                self.assertFalse(out.exists())
+
+    def test_every_command_that_reads_a_trace_takes_the_flag_that_it_names(self):
+        for command in (
+            "report",
+            "whatif",
+            "predict",
+            "scale",
+            "data",
+            "diff",
+            "query",
+            "repair",
+            "redact",
+            "slice",
+            "merge",
+            "export",
+            "ui",
+        ):
+            with self.subTest(command):
+                self.assertIn("--max-expansion N", support.headroom(command, "--help").text)
 
     # --- Pickles: one dictionary or list, many times
     # --------------------------------------------------------------------

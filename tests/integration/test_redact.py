@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 import os
+import re
 import stat
 import sys
 import urllib.parse
@@ -510,6 +511,36 @@ class Redact(support.ProgramTest):
             for word in ("max", "user", "data", "forward", "step", "adam") if support.FULL else ("max", "forward"):
                 with self.subTest(sample, word=word):
                     self.redact(SAMPLES / sample, "--word", word)
+
+    def test_words_of_the_formats_are_no_secrets(self):
+        """What a copy has of its own may stand in a name of the user's, too."""
+        on_gpu = {"device": 0, "stream": 7, "correlation": 1, "est. achieved occupancy %": 50, "warps per SM": 4}
+        on_gpu |= {"grid": [1, 1, 1], "block": [1, 1, 1], "registers per thread": 8, "shared memory": 0, "bytes": 4}
+        on_host = {"External id": 1, "Sequence number": 1, "Fwd thread id": 1, "Record function id": 1, "Ev Idx": 1}
+        rows = [
+            ("cpu_op", "aten::mm", 1, on_host),
+            ("cuda_runtime", "cudaLaunchKernel", 1, {"correlation": 1, "cbid": 211, "cid": 1}),
+            ("kernel", "ampere_cgemm_32x32_nn", 0, on_gpu),
+            ("cuda_sync", "Stream Sync", 0, {"stream": 7, "wait_on_stream": 7, "cuda_sync_kind": "Stream Sync"}),
+            ("python_function", "f", 1, {"Python id": 1, "Python parent id": 0}),
+        ]
+        events = [
+            {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 1, "ts": 1 + i, "dur": 1, "args": args}
+            for i, (cat, name, pid, args) in enumerate(rows)
+        ]
+        damaged = {**events[0], "dur": -1}
+        trace = self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": [*events, damaged]}))
+        words = {"achieved", "warps", "exported", "cgemm"}
+        outcome = support.headroom("repair", trace, "-o", self.scratch / "copy.json", "-q")
+        self.assertEqual(outcome.code, 0, outcome)
+        words |= {part.lower() for part in re.findall(r"[A-Z]?[a-z]{3,}", (self.scratch / "copy.json").read_text())}
+        self.assertGreater(len(words), 40)
+        own = {"ph": "X", "cat": "user_annotation", "pid": 1, "tid": 1, "dur": 1}
+        events += [{**own, "name": f"{word}_goal", "ts": 20 + i} for i, word in enumerate(sorted(words))]
+        trace = self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": [*events, damaged]}))
+        for name in ("share.json", "share.pftrace"):
+            with self.subTest(name):
+                self.redact(trace, name=name)
 
     def test_machines_of_merged_traces(self):
         """`merge` writes machines behind the rank; their names may be words that frameworks use."""

@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import signal
 import time
 
 import jsonschema
@@ -78,6 +79,15 @@ class Reload(support.ProgramTest):
         self.assertIn("written anew", answer["error"])
         for tag in ('"1"', "*"):
             self.assertEqual(self.server.ask_of(tag, "report"), (200, self.told(), '"1"'))
+
+    def test_a_pipe_in_its_place_is_not_waited_for(self):
+        self.trace.unlink()
+        os.mkfifo(self.trace)
+        self.wait_until(lambda state: state["problem"] is not None)
+        self.assertIn("is a pipe", self.state()["problem"])
+        self.assertEqual(self.server.ask("report")[0], 200)
+        self.server.process.send_signal(signal.SIGINT)
+        self.assertEqual(self.server.process.wait(PATIENCE_S), 0)
 
     def test_a_file_that_is_taken_away_leaves_what_was_read(self):
         self.trace.unlink()

@@ -363,6 +363,29 @@ class Clients(UiServer):
         self.assertEqual(status, 200)
         self.assertEqual(body.count(b"HTTP/1.1 200"), 3)
 
+    def test_a_body_is_not_the_next_request(self):
+        hidden = self.server.head("/api/v1/state")
+        for method in ("GET", "POST", "DELETE"):
+            for announced in (f"Content-Length: {len(hidden)}\r\n", "Transfer-Encoding: chunked\r\n"):
+                with self.subTest(method=method, announced=announced):
+                    head = self.server.head("/api/v1/scenarios", method=method, more=announced)
+                    _, body = self.server.raw(head.replace("close", "keep-alive") + hidden)
+                    self.assertNotIn(b"HTTP/1.1", body)
+                    self.assertNotIn(b"headroom.state", body)
+
+    def test_the_link_leaves_the_address_bar(self):
+        token = self.server.cookie.partition("=")[2]
+        link = f"/?token={token}"
+        for site, status in (("none", 303), ("cross-site", 200)):
+            with self.subTest(site=site):
+                connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+                self.addCleanup(connection.close)
+                connection.request("GET", link, headers={"Sec-Fetch-Site": site})
+                answer = connection.getresponse()
+                self.assertEqual(answer.status, status)
+                self.assertIn(token, answer.getheader("Set-Cookie"))
+                self.assertEqual(answer.getheader("Location"), "/" if status == 303 else None)
+
 
 class Ends(support.ProgramTest):
     def test_by_a_signal_at_once_and_the_port_is_free(self):

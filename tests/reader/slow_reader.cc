@@ -334,6 +334,9 @@ Json BothArgs(const Json& begin, const Json* end) {
 
 const char* const kHostKinds[] = {"frame",  "annotation", "operator",       "runtime",
                                   "driver", "overhead",   "gpu-annotation", "other"};
+const std::map<std::string, int> kTaskCategories = {
+    {"kernel", 0},     {"Kernel", 0}, {"gpu_memcpy", 1},     {"Memcpy", 1},
+    {"gpu_memset", 2}, {"Memset", 2}, {"mtia_ccp_events", 0}};
 const char* const kTaskKinds[] = {"kernel", "memcpy", "memset"};
 const char* const kCopyKinds[] = {"none", "h2d", "d2h", "d2d", "p2p", "other"};
 const char* const kSyncKinds[] = {"context", "stream", "event", "wait", "other"};
@@ -379,11 +382,8 @@ struct Task {
 };
 
 struct Sync {
-  std::int64_t start, duration, device, stream;
-  bool has_stream;
-  std::string kind;
-  std::int64_t correlation, wait_on_stream, wait_on_correlation;
-  std::string args;
+  std::int64_t start, duration;
+  std::string rest;  ///< As it is written.
 };
 
 struct Half {
@@ -441,6 +441,8 @@ class SlowReader {
     FindExtent();
     ClipHosts();
     PairHalves();
+    ClipHosts();  // Of those that were pairs.
+    ClipSyncs();
     SettlePlainSpans(*root);
     counts_["duplicate-event"] += DropCopies(hosts_, [](const Host& h) { return h.HasId(); });
     counts_["duplicate-event"] += DropCopies(
@@ -532,10 +534,12 @@ class SlowReader {
     if (phase == "X" && Text(event, "cat") == "cuda_event") return Count("zero-time-events");
     // Its tracks stay, its rows go.
     const std::size_t hosts = hosts_.size(), tasks = tasks_.size(), halves = halves_.size();
+    const std::size_t syncs = syncs_.size();
     const std::map<std::string, std::vector<std::string>> tables = dump_.tables;
     AddTimed(event, 0);
     hosts_.resize(hosts);
     tasks_.resize(tasks);
+    syncs_.resize(syncs);
     halves_.erase(halves_.begin() + static_cast<std::ptrdiff_t>(halves), halves_.end());
     dump_.tables = tables;
     Count(phase == "s" || phase == "t" || phase == "f" ? "zero-time-events" : "bad-time");
@@ -661,11 +665,9 @@ class SlowReader {
       if (start == 0) return Count("zero-time-events");
       return AddInstant(event, start);
     }
-    const std::map<std::string, int> tasks = {
-        {"kernel", 0},     {"Kernel", 0}, {"gpu_memcpy", 1},     {"Memcpy", 1},
-        {"gpu_memset", 2}, {"Memset", 2}, {"mtia_ccp_events", 0}};
+    const auto task = kTaskCategories.find(category);
     const std::int64_t duration = DurationOf(event);
-    if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
+    if (task != kTaskCategories.end()) return AddTask(event, start, duration, task->second);
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
     Track(event);
@@ -755,12 +757,12 @@ class SlowReader {
     const auto [device, stream] =
         has_stream ? StreamOf(event, args) : std::pair<std::int64_t, std::int64_t>();
     Line line;
-    line("start", start)("duration", duration)("kind", kind);
+    line("kind", kind);
     line("stream", has_stream ? fmt::format("{}/{}", device, stream) : "-");
     line("correlation", args.Int({"correlation"}))("on_stream", args.Int({"wait_on_stream"}));
     line("on_correlation", args.Int({"wait_on_cuda_event_record_corr_id"}));
     if (TextOr(args.Find({"cuda_sync_kind"}), "") == name) args.Take({"cuda_sync_kind"});
-    Put("syncs", line("args", args.Rest()));
+    syncs_.push_back({start, duration, line("args", args.Rest()).text()});
   }
 
   void AddCounter(const Json& event, std::int64_t time) {
@@ -864,6 +866,14 @@ class SlowReader {
       const auto close = [&](std::size_t i, std::int64_t time, const Json* end = nullptr) {
         const Half& b = open[i];
         if (end == nullptr) Count("unfinished-span");
+        if (const auto kind = kTaskCategories.find(b.category); kind != kTaskCategories.end()) {
+          Json whole = *b.event;
+          whole.keys.push_back("args");
+          whole.items.push_back(BothArgs(*b.event, end));
+          AddTask(whole, b.time, end == nullptr ? 0 : time - b.time, kind->second);
+          open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
+          return;
+        }
         spans.emplace_back(hosts_.size(), b.place);
         hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid,
                           HostKind(*b.event), kUnknown, kUnknown, kUnknown, kUnknown32, kUnknown32,
@@ -942,8 +952,7 @@ class SlowReader {
       if (root.Find(member) != nullptr) return true;
     }
     if (bare_array && processes_.contains("CPU functions")) return true;
-    if (!tasks_.empty() || dump_.tables.contains("syncs") ||
-        dump_.tables.contains("memory_events")) {
+    if (!tasks_.empty() || !syncs_.empty() || dump_.tables.contains("memory_events")) {
       return true;
     }
     std::size_t known = 0;
@@ -1137,6 +1146,17 @@ class SlowReader {
     }
   }
 
+  void ClipSyncs() {
+    for (Sync& s : syncs_) {
+      if (s.start + s.duration > limit_) {
+        s.duration = std::max(last_start_, s.start) - s.start;
+        Count("overflowing-duration");
+      }
+      dump_.tables["syncs"].push_back(Line()("start", s.start)("duration", s.duration).text() +
+                                      s.rest);
+    }
+  }
+
   /// To the next start on the stream.
   void ClipTasks() {
     std::stable_sort(tasks_.begin(), tasks_.end(),
@@ -1198,6 +1218,7 @@ class SlowReader {
       Line()("rank", kUnknown)("world_size", kUnknown)("base_time", kUnknown).text();
   std::vector<Host> hosts_;
   std::vector<Task> tasks_;
+  std::vector<Sync> syncs_;
   std::vector<Half> halves_;
   std::unordered_map<std::int64_t, std::vector<Host>> calls_;
   std::map<std::string, std::string> owners_;  ///< Process, by stream and by device.

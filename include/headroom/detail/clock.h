@@ -6,10 +6,11 @@
 
 // NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
 
+#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -48,6 +49,15 @@ static inline uint64_t headroom_impl_counter(void) {
 #endif
 }
 
+/// Takes a descriptor out of the place of a standard one that the program has closed: what it
+/// prints would go there. Returns the new one, or -1.
+static inline int headroom_impl_above_standard(int descriptor) {
+  if (descriptor < 0 || descriptor > 2) return descriptor;
+  const int above = fcntl(descriptor, 1030, 3);  // F_DUPFD_CLOEXEC, which plain C does not name.
+  close(descriptor);
+  return above;
+}
+
 /// Whether the counter runs at one rate in all states and is the same on all cores: the processor
 /// says so, and the kernel, which tests it, has not found otherwise.
 static inline int headroom_impl_has_counter(void) {
@@ -55,10 +65,11 @@ static inline int headroom_impl_has_counter(void) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid(0x80000007u, &a, &b, &c, &d) || (d & (1u << 8)) == 0) return 0;
   char source[32] = "";
-  FILE* file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
-  if (file != NULL) {
-    if (fgets(source, sizeof source, file) == NULL) source[0] = 0;
-    fclose(file);
+  const int file = headroom_impl_above_standard(
+      open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY));
+  if (file >= 0) {
+    if (read(file, source, sizeof source - 1) <= 0) source[0] = 0;
+    close(file);
   }
   // What the kernel falls back to once it has marked the counter unstable.
   return strncmp(source, "hpet", 4) != 0 && strncmp(source, "acpi_pm", 7) != 0 &&

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -161,7 +162,7 @@ HEADROOM_IMPL_SLOW static int headroom_impl_connect(int memory) {
   memset(&address, 0, sizeof address);
   address.sun_family = AF_UNIX;
   strcpy(address.sun_path, path);
-  const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int s = headroom_impl_above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (s < 0) return -1;
   const struct timeval patience = {1, 0};  // A recorder that is stopped must not stop the program.
   setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -205,7 +206,7 @@ HEADROOM_IMPL_SLOW static int headroom_impl_make_memory(uint64_t bytes) {
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < bytes) return -1;
   // 3: MFD_CLOEXEC | MFD_ALLOW_SEALING. 1033: F_ADD_SEALS, 6: F_SEAL_SHRINK | F_SEAL_GROW: the
   // recorder maps nothing that could shrink under it.
-  const int memory = (int)syscall(SYS_memfd_create, "headroom", 3u);
+  const int memory = headroom_impl_above_standard((int)syscall(SYS_memfd_create, "headroom", 3u));
   if (memory < 0 || (ftruncate(memory, (off_t)bytes) == 0 && fcntl(memory, 1033, 6) == 0)) {
     return memory;
   }

@@ -66,7 +66,7 @@ std::string PlainCallName(std::string_view name) {
 std::string NameOfThread(std::uint32_t tid) {
   char text[32];
   std::snprintf(text, sizeof text, "/proc/self/task/%u/comm", tid);
-  const int file = open(text, O_RDONLY | O_CLOEXEC);
+  const int file = headroom_impl_above_standard(open(text, O_RDONLY | O_CLOEXEC));
   if (file < 0) return "";
   const ssize_t length = read(file, text, sizeof text);
   close(file);

@@ -113,7 +113,7 @@ Status ExportCommand::WriteTables(const TraceStore& store) const {
   if (!table_.empty() && to_stdout()) {
     std::string text;
     WriteTableCsv(store, table_, [&](std::string_view piece) { text += piece; });
-    return WriteResult(text, output_path_);
+    return WriteData(text, output_path_);
   }
   const bool made = table_.empty() && mkdir(output_path_.c_str(), 0777) == 0;
   if (table_.empty() && !made && errno != EEXIST) return CannotWrite(output_path_, errno);
@@ -173,7 +173,7 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
       return Status::Usage(fmt::format("--rank {}: no trace is of this rank", *rank_));
   }
   const std::string text = OpenMetricsText(reports);
-  if (Status status = WriteResult(text, output_path_); !status.ok()) return status;
+  if (Status status = WriteData(text, output_path_); !status.ok()) return status;
   std::int64_t figures = 0;
   for (std::size_t at = 0; at < text.size(); ++at)
     if ((at == 0 || text[at - 1] == '\n') && text[at] != '#') ++figures;
@@ -216,7 +216,7 @@ Status ExportCommand::Run() {
     const StackTime time = stack_time_ == "gpu" ? StackTime::kGpu : StackTime::kHost;
     const Result<std::string> stacks = FoldedStacks(store, time, output_path_, open_.expansion);
     if (!stacks.ok()) return stacks.status();
-    if (Status status = WriteResult(stacks.value(), output_path_); !status.ok()) return status;
+    if (Status status = WriteData(stacks.value(), output_path_); !status.ok()) return status;
     RemarkOnWritten(std::count(stacks.value().begin(), stacks.value().end(), '\n'), "stack");
     return Status::Ok();
   }

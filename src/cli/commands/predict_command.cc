@@ -165,7 +165,7 @@ Status PredictCommand::PredictTable() const {
     for (const std::string& remark : predicted.value().remarks)
       Remark(Printable(remark, CharsetOfEnvironment()) + "\n");
   }
-  return WriteResult(predicted.value().csv, output_path_);
+  return WriteData(predicted.value().csv, output_path_);
 }
 
 Status PredictCommand::AddLists(PredictAnswer& answer) const {

@@ -138,7 +138,7 @@ Status QueryCommand::Run() {
   std::string out, remarks;
   if (Status status = session.RunAll(text, out, remarks); !status.ok()) return status;
   if (out.empty()) return Status::Usage("there is no statement; give one, or .tables");
-  if (Status status = WriteResult(out, output_path_); !status.ok()) return status;
+  if (Status status = WriteData(out, output_path_); !status.ok()) return status;
   if (!quiet_) {
     Remark(remarks + RemarkOnEnding(output_path_,
                                     csv_    ? "--csv"

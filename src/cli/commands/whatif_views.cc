@@ -61,7 +61,7 @@ Status WhatifViews::Check(const std::vector<std::string>& inputs,
 Status WhatifViews::WriteJob(const Job& job, const std::string& trace,
                              const std::vector<std::string>& scenarios) const {
   if (!graph_path_.empty()) {
-    if (Status status = WriteResult(RenderGraph(job, trace), graph_path_); !status.ok())
+    if (Status status = WriteData(RenderGraph(job, trace), graph_path_); !status.ok())
       return status;
   }
   if (!timeline_path_.empty() && scenarios.empty())

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "serve/bounded_server.h"
 #include "serve/loopback.h"
 
 namespace headroom::cli {
@@ -17,13 +18,7 @@ constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 class Server : public MetricsServer {
  public:
   Server() {
-    // A scrape every few seconds: two threads are enough. A connection that stays open would hold
-    // one.
-    server_.set_keep_alive_max_count(1);
-    server_.new_task_queue = [] { return new httplib::ThreadPool(2); };
-    server_.set_read_timeout(5);
-    server_.set_write_timeout(5);
-    server_.set_payload_max_length(0);
+    server_.set_keep_alive_max_count(1);  // A scrape comes every few seconds.
     server_.set_pre_routing_handler([this](const httplib::Request& request,
                                            httplib::Response& response) {
       if (request.get_header_value_count("Host") == 1 &&
@@ -50,6 +45,7 @@ class Server : public MetricsServer {
   Status Listen(int port) {
     const Result<int> bound = BindToLoopback(server_, port);
     if (!bound.ok()) return bound.status();
+    server_.DeepenBacklog();
     port_ = bound.value();
     thread_ = std::thread([this] { server_.listen_after_bind(); });
     // stop() has no effect on a server that does not run yet.
@@ -65,7 +61,7 @@ class Server : public MetricsServer {
   }
 
  private:
-  httplib::Server server_;
+  BoundedServer server_;
   int port_ = -1;
   std::mutex mutex_;
   std::string text_;

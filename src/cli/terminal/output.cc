@@ -10,6 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "base/text.h"
+#include "render/escape.h"
 
 namespace headroom::cli {
 namespace {
@@ -28,6 +29,12 @@ Status WriteResult(std::string_view text, const std::string& path) {
   if (error == 0 && close(STDOUT_FILENO) != 0) error = errno;
   if (error == 0 || error == EPIPE) return Status::Ok();
   return Status::Environment(fmt::format("cannot write to stdout: {}", std::strerror(error)));
+}
+
+Status WriteData(std::string_view text, const std::string& path) {
+  const bool is_shown = (path.empty() || path == "-") && isatty(STDOUT_FILENO) != 0;
+  return is_shown ? WriteResult(PrintableLines(text, CharsetOfEnvironment()), path)
+                  : WriteResult(text, path);
 }
 
 Status RefuseToOverwrite(std::string_view flag, const std::string& target,

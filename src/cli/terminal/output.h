@@ -14,6 +14,9 @@ namespace headroom::cli {
 /// Writes a result to stdout, or atomically to `path` if it is neither empty nor "-". A reader of
 /// stdout that went away (a closed pipe) had enough: that is no failure.
 Status WriteResult(std::string_view text, const std::string& path);
+/// The same for data that holds texts of a trace as they are (CSV, stacks, metrics): on a terminal,
+/// but nowhere else, as PrintableLines().
+Status WriteData(std::string_view text, const std::string& path);
 
 /// Fails (kUsage) where `target` is one of the traces, under whatever name: writing it would
 /// destroy it. `flag` is what the user wrote, for the message.

@@ -166,19 +166,6 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-/// CSV and JSON hold names as they are, which a terminal might take for commands.
-std::string PrintableLines(std::string_view text, Charset charset) {
-  std::string lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.append(Printable(line, charset)).push_back('\n');
-  }
-  return lines;
-}
-
 }  // namespace
 
 Status QuerySession::RunCommand(std::string_view line, std::string& out, std::string& remarks) {

@@ -8,6 +8,7 @@
 #include "ingest/chakra/own_rows.h"
 #include "ingest/chakra/work_rows.h"
 #include "ingest/input/row_budget.h"
+#include "ingest/input/trace_extent.h"
 #include "store/trace_formats.h"
 
 namespace headroom::chakra {
@@ -92,7 +93,10 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   }
   store.metadata.format = kChakraFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  const TraceExtent extent = ExtentOfStarts(store);
+  ClipOverflowingSpans(extent, store);
   store.Freeze(options.threads);
+  ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(

@@ -223,6 +223,7 @@ void OwnRows::ReadMetadata(const Metadata& metadata) {
       const std::int64_t value = attribute.integer;
       if (name == "rank" && value >= 0) to.rank = value;
       if (name == "world_size" && value > 0) to.world_size = value;
+      if (name == "work_nodes") work_nodes_ = value;
       if (name == "base_time_ns") to.base_time_ns = value;
       if (name == "cuda_driver_version") to.cuda_driver_version = value;
       if (name == "names_and_times_only") to.names_and_times_only = value == 1;
@@ -240,7 +241,10 @@ void OwnRows::Lose(std::int64_t offset, std::string_view what) {
 void OwnRows::Add(const Node& node, std::int64_t offset) {
   if (node.type == NodeType::kMetadata) {
     if (node.Find("table") != nullptr) AddTable(node, offset);
-  } else if (node.Find("task") != nullptr) {
+    return;
+  }
+  --work_nodes_;
+  if (node.Find("task") != nullptr) {
     AddTask(node, offset);
   } else if (node.Find("event_start_ns") != nullptr) {
     AddHostEvent(node, offset);
@@ -341,6 +345,10 @@ void OwnRows::AddTask(const Node& node, std::int64_t offset) {
 }
 
 void OwnRows::Finish() {
+  // Between two nodes, nothing else tells it.
+  if (work_nodes_ > 0 && store_.log.Count(ImportIssue::kTruncated) == 0 &&
+      store_.log.Count(ImportIssue::kLostEvent) == 0)
+    store_.log.Add(ImportIssue::kTruncated, -1, fmt::format("{} nodes are missing", work_nodes_));
   const auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::stable_sort(host_events_.begin(), host_events_.end(), by_number);
   for (const auto& event : host_events_) Append(store_.host_events, event.row);

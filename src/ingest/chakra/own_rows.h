@@ -77,6 +77,7 @@ class OwnRows {
   std::vector<Collective> collectives_;
   std::map<std::pair<std::int64_t, std::int64_t>, StreamId> streams_;  ///< By device and number.
   std::size_t streams_seen_ = 0;
+  std::int64_t work_nodes_ = 0;  ///< That are still to come, if the file says how many it has.
 };
 
 }  // namespace headroom::chakra

@@ -23,6 +23,18 @@ struct TraceExtent {
   TimeNs Limit() const;
 };
 
+/// Extends `known` by the starts of an unfrozen trace's GPU tasks and host events, but `other` by
+/// those of spans of no known kind.
+void SeeStarts(const TraceStore& store, TraceExtent& known, TraceExtent& other);
+/// Returns the extent of an unfrozen trace. Spans of no known kind count only where there is
+/// nothing else: some profilers draw frames around the trace with stamps of another clock.
+TraceExtent ExtentOfStarts(const TraceStore& store);
+
+/// Clips host events and waits that end beyond the limit to the next later start on their track, or
+/// to the last start of the trace: else they would be parents of all that follows. Before
+/// TraceStore::Freeze(). Nothing where the extent is empty.
+void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store);
+
 /// Clips GPU tasks that end beyond the limit to the start of the next task on their stream, or to
 /// the last start of the trace. After TraceStore::Freeze(). Nothing where the extent is empty.
 void ClipOverflowingTasks(const TraceExtent& extent, TraceStore& store);

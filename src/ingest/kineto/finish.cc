@@ -178,45 +178,13 @@ void SettleTimeUnit(LateRows& late, TraceStore& store) {
 
 TraceExtent ExtentOf(const LateRows& late, const TraceStore& store) {
   TraceExtent known, other;
-  const auto see_span = [&](TimeNs start, HostEventKind kind) {
-    (kind == HostEventKind::kOther ? other : known).See(start);
+  SeeStarts(store, known, other);
+  const auto see_half = [&](const HalfSpan& half) {
+    if (half.begins) (half.kind == HostEventKind::kOther ? other : known).See(half.time);
   };
-  for (std::size_t row = 0; row < store.host_events.rows(); ++row)
-    see_span(store.host_events.start.Pending(row), store.host_events.kind.Pending(row));
-  for (const HalfSpan& half : late.half_spans) {
-    if (half.begins) see_span(half.time, half.kind);
-  }
-  for (const AsyncHalf& half : late.async_halves) {
-    if (half.begins) see_span(half.time, half.kind);
-  }
-  for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row)
-    known.See(store.gpu_tasks.start.Pending(row));
+  for (const HalfSpan& half : late.half_spans) see_half(half);
+  for (const AsyncHalf& half : late.async_halves) see_half(half);
   return known.empty() ? other : known;
-}
-
-void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store) {
-  auto& rows = store.host_events;
-  if (extent.empty()) return;
-  std::vector<std::size_t> overflowing;
-  for (std::size_t row = 0; row < rows.rows(); ++row) {
-    if (rows.start.Pending(row) + rows.duration.Pending(row) > extent.Limit())
-      overflowing.push_back(row);
-  }
-  if (overflowing.empty()) return;
-  std::vector<std::pair<ThreadId, TimeNs>> starts;
-  starts.reserve(rows.rows());
-  for (std::size_t row = 0; row < rows.rows(); ++row)
-    starts.emplace_back(rows.thread.Pending(row), rows.start.Pending(row));
-  std::sort(starts.begin(), starts.end());
-  for (const std::size_t row : overflowing) {
-    const ThreadId thread = rows.thread.Pending(row);
-    const TimeNs start = rows.start.Pending(row);
-    const auto next = std::upper_bound(starts.begin(), starts.end(), std::pair(thread, start));
-    const bool has_next = next != starts.end() && next->first == thread;
-    const TimeNs end = has_next ? next->second : std::max(extent.last, start);
-    rows.duration.MutablePending(row) = end - start;
-    store.log.Add(ImportIssue::kOverflowingDuration);
-  }
 }
 
 }  // namespace headroom::kineto

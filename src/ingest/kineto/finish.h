@@ -35,8 +35,4 @@ void SettleTimeUnit(LateRows& late, TraceStore& store);
 /// around the trace with stamps of another clock.
 TraceExtent ExtentOf(const LateRows& late, const TraceStore& store);
 
-/// Clips host events that end beyond the limit to the next later start on their track, or to the
-/// last start of the trace: else they would be parents of all that follows.
-void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store);
-
 }  // namespace headroom::kineto

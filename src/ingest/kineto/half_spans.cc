@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "ingest/kineto/event_scanner.h"
+#include "ingest/names/category.h"
+
 namespace headroom::kineto {
 namespace {
 
@@ -50,10 +53,54 @@ TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
   return end;
 }
 
+/// GPU tasks whose beginning and end are events of their own. They become the rows that whole
+/// events would.
+class PairedTasks {
+ public:
+  PairedTasks(Merger& merger, TraceStore& store) : merger_(merger), store_(store) {}
+  PairedTasks(const PairedTasks&) = delete;
+  PairedTasks& operator=(const PairedTasks&) = delete;
+
+  /// Appends those that were added to the store.
+  void Append() { merger_.Append(batch_, ids_, map_); }
+  bool Takes(const HalfSpan& begin) const {
+    return IsGpuTask(RuleOfCategory(store_.Text(begin.category)));
+  }
+
+  void Add(const HalfSpan& begin, TimeNs end, StringId end_args) {
+    const StringId args = JoinArgs(begin.args, end_args, store_);
+    std::string text = R"({"ph":"X","args":{)";
+    text.append(args.valid() ? store_.Text(args) : "").append("}}");
+    const std::size_t size = text.size();
+    text.append(kPadding, '\0');
+    RawEvent event;
+    std::size_t next = 0;
+    if (ScanEvent(std::string_view(text).substr(0, size), 0, event, next) != ScanResult::kEvent)
+      event = RawEvent();
+    const std::size_t thread = begin.thread.index();
+    const std::size_t process = store_.threads.process.Pending(thread).index();
+    event.name = {.text = store_.Text(begin.name)};
+    event.category = {.text = store_.Text(begin.category)};
+    event.process = {.text = store_.Text(store_.processes.pid.Pending(process))};
+    event.thread = {.text = store_.Text(store_.threads.tid.Pending(thread))};
+    builder_.AddPairedTask(event, {begin.time, std::max(end - begin.time, DurationNs(0))},
+                           begin.offset);
+  }
+
+ private:
+  Merger& merger_;
+  TraceStore& store_;
+  WorkerIds ids_;
+  IdMap map_;
+  RowBatch batch_;
+  RowBuilder builder_{ids_, batch_};
+};
+
 /// Pairs the halves of one thread or operation after the other.
 class Pairing {
  public:
-  Pairing(TimeNs end_of_trace, TraceStore& store) : end_of_trace_(end_of_trace), store_(store) {}
+  Pairing(TimeNs end_of_trace, TraceStore& store, PairedTasks& tasks)
+      : end_of_trace_(end_of_trace), store_(store), tasks_(tasks) {}
 
   /// `halves` are all those that may pair, in order of time. Calls `appended(begin, row)` for each
   /// span. O(n) in the number of halves.
@@ -63,11 +110,13 @@ class Pairing {
     innermost_ = kNone;
     const auto close = [&](std::size_t i, TimeNs end, StringId end_args = StringId::None()) {
       Remove(i, halves[i].name);
+      if (tasks_.Takes(halves[i])) return tasks_.Add(halves[i], end, end_args);
       appended(halves[i], AppendSpan(halves[i], end, end_args, store_));
     };
     const auto close_unfinished = [&](std::size_t i, TimeNs end) {
       store_.log.Add(ImportIssue::kUnfinishedSpan, halves[i].offset);
-      close(i, end);
+      // Nobody knows how long a kernel ran, and what is around it is no other kernel.
+      close(i, tasks_.Takes(halves[i]) ? halves[i].time : end);
     };
     for (std::size_t i = 0; i < halves.size(); ++i) {
       const HalfSpan& half = halves[i];
@@ -154,6 +203,7 @@ class Pairing {
 
   TimeNs end_of_trace_;
   TraceStore& store_;
+  PairedTasks& tasks_;
   std::vector<OpenSpan> spans_;  ///< By half.
   std::size_t innermost_ = kNone;
   std::unordered_map<StringId, std::size_t> innermost_of_name_;
@@ -275,7 +325,8 @@ void PairAsync(std::vector<AsyncHalf>& halves, Pairing& pairing, Merger& merger,
 void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store) {
   std::vector<HalfSpan>& halves = late.half_spans;
   if (halves.empty() && late.async_halves.empty()) return;
-  Pairing pairing(EndOfTrace(late, store), store);
+  PairedTasks tasks(merger, store);
+  Pairing pairing(EndOfTrace(late, store), store, tasks);
   std::stable_sort(halves.begin(), halves.end(), [](const HalfSpan& a, const HalfSpan& b) {
     return a.thread != b.thread ? a.thread < b.thread : a.time < b.time;
   });
@@ -286,6 +337,7 @@ void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store) {
   halves = {};
   PairAsync(late.async_halves, pairing, merger, store);
   late.async_halves = {};
+  tasks.Append();
 }
 
 }  // namespace headroom::kineto

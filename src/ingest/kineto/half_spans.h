@@ -14,7 +14,7 @@ inline constexpr std::size_t kMaxAsyncTracks = 64;
 /// `E` on its thread, `b` with `e` (`S` with `F`) in its asynchronous operation: an end without a
 /// name ends the innermost open span, one with a name the innermost of that name. Spans inside it
 /// whose ends follow stay open, so spans may overlap. A span that never ends is closed at the end
-/// of the span around it, or of the trace. O(n log n).
+/// of the span around it, or of the trace; a GPU task has no length then. O(n log n).
 ///
 /// Asynchronous spans nest with nothing but those of their operation, so they are on tracks of
 /// their process beside its threads, "async 1", "async 2", ..., without the names that its threads

@@ -670,6 +670,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   const TraceExtent extent = ExtentOf(reading.late(), store);
   ClipOverflowingSpans(extent, store);
   PairHalfSpans(reading.late(), reading.merger(), store);
+  ClipOverflowingSpans(extent, store);  // Of those that were pairs.
   if (!is_xla && !is_named) SettlePlainSpans(store);
   if (store.metadata.format.empty()) store.metadata.format = kKinetoFormat;
   store.Freeze(options.threads);

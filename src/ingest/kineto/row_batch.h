@@ -161,12 +161,16 @@ class RowBuilder {
   /// Appends the rows of one event. `offset` is its place in the decompressed file.
   void Add(const RawEvent& event, std::int64_t offset);
 
- private:
   struct Span {
     TimeNs start;
     DurationNs duration;
   };
+  /// Appends a GPU task whose beginning and end were events of their own.
+  void AddPairedTask(const RawEvent& event, Span span, std::int64_t offset) {
+    AddGpuTask(event, span, ids_.RuleOf(CategoryOf(event)), offset);
+  }
 
+ private:
   void AddComplete(const RawEvent& event, std::int64_t offset);
   StringId CategoryOf(const RawEvent& event);
   void AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category,

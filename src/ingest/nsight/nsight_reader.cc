@@ -101,6 +101,7 @@ Status Read(const sqlite::Database& database, const std::string& path, const Rea
   ReadTables(reading);
   store.metadata.format = kNsightFormat;
   store.metadata.file_bytes = database.bytes();
+  ClipOverflowingSpans(reading.extent, store);
   store.Freeze(options.threads);
   ClipOverflowingTasks(reading.extent, store);
   return Status::Ok();

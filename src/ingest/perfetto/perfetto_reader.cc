@@ -12,6 +12,7 @@
 #include "base/perfetto_fields.h"
 #include "base/protobuf_reader.h"
 #include "ingest/input/row_budget.h"
+#include "ingest/input/trace_extent.h"
 #include "ingest/perfetto/clocks.h"
 #include "ingest/perfetto/inflate.h"
 #include "ingest/perfetto/packet_stream.h"
@@ -314,7 +315,10 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = kPerfettoFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  const TraceExtent extent = ExtentOfStarts(store);
+  ClipOverflowingSpans(extent, store);
   store.Freeze(options.threads);
+  ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(

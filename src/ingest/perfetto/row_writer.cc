@@ -508,8 +508,11 @@ bool RowWriter::ReadExported(StringId name) {
     tracks_[tracks_.NumberOf(static_cast<std::uint64_t>(*track))].series = text("series");
   } else if (what == "device") {
     ReadExportedDevice(said);
+  } else if (what == "end") {
+    ended_ = true;
   } else if (what == "trace") {
     exported_.emplace();
+    has_end_ = number("has_end") == 1;
     exported_->rank = number("rank");
     exported_->world_size = number("world_size");
     exported_->cuda_driver_version = number("cuda_driver_version");
@@ -553,6 +556,9 @@ void RowWriter::ReadExportedDevice(const nlohmann::json& said) {
 
 void RowWriter::SettleMetadata() {
   if (!exported_) return;
+  if (has_end_ && !ended_ && store_.log.Count(ImportIssue::kTruncated) == 0)
+    store_.log.Add(ImportIssue::kTruncated, -1,
+                   "between two packets: what it ends with is not there");
   TraceMetadata& metadata = store_.metadata;
   metadata.copied_from = exported_->copied_from;
   metadata.rank = exported_->rank;

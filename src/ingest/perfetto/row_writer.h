@@ -144,7 +144,8 @@ class RowWriter {
   NamedRanges ranges_;
   Specifications specifications_;
   std::optional<TraceMetadata> exported_;
-  std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
+  bool has_end_ = false, ended_ = false;  ///< An exported trace says so of its end, and there.
+  std::vector<CategoryRule> rules_;       ///< By string id; filled on demand.
   std::vector<bool> rule_known_;
   std::vector<std::string_view> annotations_;
   std::vector<std::uint64_t> extra_tracks_, extra_double_tracks_;

@@ -634,6 +634,7 @@ Status ReadRocpd(const Database& database, const std::string& path, const RocpdO
   }
   store.metadata.format = kRocpdFormat;
   store.metadata.file_bytes = database.bytes();
+  ClipOverflowingSpans(extent, store);
   store.Freeze(options.threads);
   ClipOverflowingTasks(extent, store);
   return Status::Ok();

@@ -474,6 +474,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   }
   store.metadata.format = kRocprofFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  ClipOverflowingSpans(extent, store);
   store.Freeze(options.threads);
   ClipOverflowingTasks(extent, store);
   return Status::Ok();

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "base/protobuf_reader.h"
-#include "ingest/input/trace_extent.h"
 #include "ingest/names/category.h"
 #include "ingest/xplane/xplane_fields.h"
 
@@ -583,30 +582,7 @@ void RowWriter::AddGpuTask(TimeNs start, DurationNs duration, const Line& line,
     operators_.Note(stats_.correlation, store_.strings.Intern(op), name, args);
 }
 
-void RowWriter::ClipOverflowing() {
-  auto& host = store_.host_events;
-  auto& gpu = store_.gpu_tasks;
-  TraceExtent extent;
-  const auto see = [&](const auto& table) {
-    for (std::size_t row = 0; row < table.rows(); ++row) extent.See(table.start.Pending(row));
-  };
-  see(host);
-  see(gpu);
-  if (extent.empty()) return;
-  const auto clip = [&](auto& table) {
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      const TimeNs start = table.start.Pending(row);
-      if (start + table.duration.Pending(row) <= extent.Limit()) continue;
-      table.duration.MutablePending(row) = extent.last - start;
-      store_.log.Add(ImportIssue::kOverflowingDuration);
-    }
-  };
-  clip(host);
-  clip(gpu);
-}
-
 void RowWriter::Finish() {
-  ClipOverflowing();
   operators_.Settle(store_);
   // Stamps count from the start of the profile, or are Unix times where a tool did not shift them.
   if (profile_start_ns_ == kUnknown || first_timestamp_ns_ == INT64_MAX) return;

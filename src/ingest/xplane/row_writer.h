@@ -93,7 +93,6 @@ class RowWriter {
                     std::string_view name);
   DeviceId DeviceOf(std::int64_t ordinal);
   StreamId StreamOf(std::int64_t device, std::int64_t number);
-  void ClipOverflowing();
   std::int64_t PlaceOf(std::string_view text) const {
     return plane_offset_ + (text.data() - plane_begin_);
   }

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "ingest/input/row_budget.h"
+#include "ingest/input/trace_extent.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/row_writer.h"
 #include "store/trace_formats.h"
@@ -35,7 +36,10 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   }
   store.metadata.format = kXPlaneFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  const TraceExtent extent = ExtentOfStarts(store);
+  ClipOverflowingSpans(extent, store);
   store.Freeze(options.threads);
+  ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Environment(path +
