@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/read_file.h"
@@ -106,8 +107,15 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
   }
   if (Status status = recorder->Listen(); !status.ok()) return status;
   recorder->next_snapshot_ = MonotonicNow() + kSnapshotEvery;
-  recorder->taker_ = std::thread([r = recorder.get()] { r->TakeEvents(); });
-  recorder->writer_ = std::thread([r = recorder.get()] { r->WriteFiles(); });
+  try {
+    recorder->taker_ = std::thread([r = recorder.get()] { r->TakeEvents(); });
+    recorder->writer_ = std::thread([r = recorder.get()] { r->WriteFiles(); });
+  } catch (const std::system_error& error) {
+    return Status::Environment(
+        fmt::format("cannot start the threads of the recorder: {}; check the limits `ulimit -u` "
+                    "and `ulimit -v`",
+                    error.code().message()));
+  }
   return recorder;
 }
 
@@ -157,13 +165,26 @@ void Recorder::Accept() {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) {
       // Out of descriptors: it waits in the queue, and the loop must not spin on it.
-      if (errno == EMFILE || errno == ENFILE)
+      if (errno == EMFILE || errno == ENFILE) {
+        RemarkOnDescriptors();
         std::this_thread::sleep_for(std::chrono::milliseconds(kIdleWaitMs));
+      }
       return;
     }
     Greet(connection);
     close(connection);
   }
+}
+
+void Recorder::RemarkOnDescriptors() {
+  if (std::exchange(told_of_descriptors_, true)) return;
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const std::lock_guard lock(mutex_);
+  remarks_.push_back(
+      fmt::format("some processes or their first events are missing: the recorder can open only {} "
+                  "files; raise `ulimit -n`",
+                  limit.rlim_cur));
 }
 
 void Recorder::Greet(int connection) {
@@ -193,6 +214,8 @@ void Recorder::Greet(int connection) {
       received.push_back(descriptor);
     }
   }
+  // The kernel leaves out what there is no descriptor for.
+  if (heard && received.empty() && (message.msg_flags & MSG_CTRUNC) != 0) RemarkOnDescriptors();
   if (!heard || received.size() != 1) {
     for (const int descriptor : received) close(descriptor);
     return;
@@ -492,6 +515,7 @@ std::vector<RecordedProcess> Recorder::Stop() {
     stopping_ = true;
     wake_writer_.notify_one();
   }
+  if (!writer_.joinable()) return processes;  // It could not be started.
   writer_.join();
   std::vector<bool> alive;
   for (Recording& recording : recordings_) {

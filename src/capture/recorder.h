@@ -126,6 +126,8 @@ class Recorder {
   void WriteFiles();  ///< The thread that writes.
   void Accept();
   void Greet(int connection);
+  /// Says once that there are too few descriptors.
+  void RemarkOnDescriptors();
   bool DrainAll();      ///< Whether there was anything.
   void LookForEnded();  ///< Marks processes that are gone, where it is time to.
   void ReleaseEnded();  ///< The memory of those that were just looked for.
@@ -157,6 +159,7 @@ class Recorder {
   std::list<Client> clients_;
   std::deque<Recording> recordings_;  ///< The first is `path`'s.
   std::vector<std::string> remarks_;
+  bool told_of_descriptors_ = false;  ///< The taking thread's.
   /// One for each source of ticks, running from the start: a process's first events are older than
   /// its connection.
   std::array<TickClock, 2> clocks_ = {TickClock(HEADROOM_CLOCK_MONOTONIC_RAW),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -43,10 +44,17 @@ Result<SharedMemory> SharedMemory::Map(int memory) {
                     pread(memory, &layout, sizeof layout, 0) == static_cast<ssize_t>(sizeof layout);
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   void* base = MAP_FAILED;
-  if (read && layout.version == HEADROOM_SHARED_VERSION && Plausible(layout, bytes))
-    base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  const bool was_mapped =
+      read && layout.version == HEADROOM_SHARED_VERSION && Plausible(layout, bytes);
+  if (was_mapped) base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  const int map_error = errno;
   close(memory);
   if (base != MAP_FAILED) return SharedMemory(static_cast<char*>(base), bytes, layout);
+  if (was_mapped) {
+    return Status::Environment(
+        fmt::format("the {} MB that its timers share cannot be mapped: {}; raise `ulimit -v`",
+                    bytes / 1'000'000, std::strerror(map_error)));
+  }
   if (read && layout.magic == HEADROOM_SHARED_MAGIC && layout.version != HEADROOM_SHARED_VERSION) {
     return Status::BadInput(fmt::format(
         "its timers are of format {}, this recorder reads format {}: build both from one version",

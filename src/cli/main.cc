@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -159,6 +160,11 @@ int main(int argc, char** argv) {
     headroom::cli::Remark(
         "headroom: out of memory; a smaller trace (fewer profiled steps), fewer --threads or a "
         "machine with more memory helps\n");
+  } catch (const std::system_error& error) {
+    headroom::cli::MuteRemarks(false);
+    headroom::cli::Remark(fmt::format(
+        "headroom: the system refuses a thread or a file: {}; `ulimit -a` shows the limits\n",
+        error.code().message()));
   } catch (const std::exception& error) {
     headroom::cli::MuteRemarks(false);
     headroom::cli::Remark(

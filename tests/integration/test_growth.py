@@ -13,7 +13,7 @@ from integration import growing_traces, support
 SMALL, TIMES = 3000, 4
 SQUARE = 9  # Times the CPU time, for four times the input.
 ANY_S = 0.25  # Below that, starting the program counts.
-BASE_MB, TIMES_INPUT = 100, 20  # Memory: docs/security.md.
+BASE_MB, TIMES_INPUT = 100, 20  # Memory without many names: docs/security.md.
 
 COMMANDS = {
     "report": ("report", "{}", "--html", "{out}.html", "-q"),

@@ -2,8 +2,10 @@
 import concurrent.futures
 import json
 import os
+import pathlib
 import stat
 import subprocess
+from collections.abc import Callable
 
 from integration import support
 
@@ -47,7 +49,11 @@ class LocalState(support.ProgramTest):
         self.ledger.parent.mkdir()
         elsewhere = self.scratch / "elsewhere"
         elsewhere.write_text("precious")
-        traps = {"a pipe": os.mkfifo, "a folder": os.mkdir, "a symbolic link": lambda path: os.symlink(elsewhere, path)}
+        traps: dict[str, Callable[[pathlib.Path], object]] = {
+            "a pipe": os.mkfifo,
+            "a folder": os.mkdir,
+            "a symbolic link": lambda path: os.symlink(elsewhere, path),
+        }
         for what, make in traps.items():
             for name, command in (
                 ("forecasts.jsonl", ("whatif", SAMPLE, "gpu-speed:factor=2", "--save")),

@@ -35,6 +35,48 @@ class Record(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         return outcome.json()
 
+    # --- its place ------------------------------------------------------------------------------------------------
+
+    def test_closed_descriptors_stay_closed(self):
+        """The program prints into nothing of ours, and nothing of ours is in the recording."""
+        source = self.write(
+            "p.c",
+            """
+            #include <headroom/timer.h>
+            #include <stdio.h>
+            int main(void) {
+              for (int i = 0; i < 1000; i++) headroom_end(HEADROOM_BEGIN("work"));
+              puts("done");
+              return 7;
+            }
+            """,
+        )
+        program = self.scratch / "p"
+        build = ["cc", "-O1", f"-I{support.ROOT}/include", source, "-o", program, "-pthread"]
+        subprocess.run([str(part) for part in build], check=True)
+        for closed in ("<&- >&- 2>&-", "<&- >&-", ">&-", "2>&-", "<&-"):
+            with self.subTest(closed):
+                command = f"'{support.BINARY}' record -f -o r.pftrace -- ./p {closed}"
+                done = subprocess.run(["sh", "-c", command], cwd=self.scratch, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, 7, done)
+                recording = self.file.read_bytes()
+                self.assertNotIn(b"events of its own", recording)
+                self.assertNotIn(b"done\n", recording)
+                regions = {row["key"]: row["count"] for row in self.report()["regions"]}
+                self.assertEqual(regions.get("work"), 1000)
+
+    def test_limits_are_told_by_name(self):
+        for limit, value in (("n", 5), ("f", 1000), ("v", 400_000)):
+            with self.subTest(f"ulimit -{limit} {value}"):
+                command = (
+                    f"ulimit -{limit} {value}; exec '{support.BINARY}' record -f -o r.pftrace -- '{REGIONS}' 1 loop"
+                )
+                done = subprocess.run(["bash", "-c", command], cwd=self.scratch, capture_output=True, timeout=60)
+                message = done.stderr.decode()
+                self.assertIn(f"ulimit -{limit}", message)
+                self.assertNotIn("terminate called", message)
+                self.assertNotIn("no timers", message)
+
     # --- the recording ------------------------------------------------------------------------------------------
 
     def test_a_loop_is_recorded_with_steps_regions_and_the_machine(self):

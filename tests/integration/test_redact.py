@@ -514,7 +514,13 @@ class Redact(support.ProgramTest):
 
     def test_words_of_the_formats_are_no_secrets(self):
         """What a copy has of its own may stand in a name of the user's, too."""
-        on_gpu = {"device": 0, "stream": 7, "correlation": 1, "est. achieved occupancy %": 50, "warps per SM": 4}
+        on_gpu: dict[str, object] = {
+            "device": 0,
+            "stream": 7,
+            "correlation": 1,
+            "est. achieved occupancy %": 50,
+            "warps per SM": 4,
+        }
         on_gpu |= {"grid": [1, 1, 1], "block": [1, 1, 1], "registers per thread": 8, "shared memory": 0, "bytes": 4}
         on_host = {"External id": 1, "Sequence number": 1, "Fwd thread id": 1, "Record function id": 1, "Ev Idx": 1}
         rows = [
@@ -535,7 +541,7 @@ class Redact(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         words |= {part.lower() for part in re.findall(r"[A-Z]?[a-z]{3,}", (self.scratch / "copy.json").read_text())}
         self.assertGreater(len(words), 40)
-        own = {"ph": "X", "cat": "user_annotation", "pid": 1, "tid": 1, "dur": 1}
+        own: dict[str, object] = {"ph": "X", "cat": "user_annotation", "pid": 1, "tid": 1, "dur": 1}
         events += [{**own, "name": f"{word}_goal", "ts": 20 + i} for i, word in enumerate(sorted(words))]
         trace = self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": [*events, damaged]}))
         for name in ("share.json", "share.pftrace"):

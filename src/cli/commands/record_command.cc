@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -91,6 +94,29 @@ std::string Summary(const RecordedProcess& process) {
                         FormatBytes(static_cast<double>(process.lost_bytes)));
   }
   return text;
+}
+
+/// Why no process has told anything; of limits, which the program has from here, the one that keeps
+/// its timers from sharing memory.
+std::string WhyNothingWasTimed() {
+  const auto is_below = [](auto which, std::uint64_t bytes, rlim_t& limit) {
+    rlimit found{};
+    if (getrlimit(which, &found) != 0 || found.rlim_cur >= bytes) return false;
+    limit = found.rlim_cur;
+    return true;
+  };
+  constexpr std::uint64_t kShared = std::uint64_t{1100} << 20;  // headroom/detail/collector.h
+  rlim_t limit = 0;
+  for (const auto& [which, name, bytes] : {std::tuple(RLIMIT_FSIZE, "ulimit -f", kShared),
+                                           std::tuple(RLIMIT_AS, "ulimit -v", 2 * kShared)}) {
+    if (!is_below(which, bytes, limit)) continue;
+    return fmt::format(
+        "nothing was timed: timers reserve {2} MB that they share with the recorder, and `{0}` "
+        "allows {1} MB; raise it",
+        name, limit / 1'000'000, kShared / 1'000'000);
+  }
+  return "nothing was timed: the program has no timers of Headroom and no PyTorch, or was started "
+         "without our environment (env -i, sudo)";
 }
 
 }  // namespace
@@ -244,31 +270,42 @@ Status RecordCommand::Run() {
   sampler.process = program.value().pid();
   sampler.period = DurationNs(std::llround(interval_s_ * 1e9));
   SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
-  MetricsRecorder metrics(sampler, recorder.value().get());
+  std::optional<MetricsRecorder> metrics;
+  try {
+    metrics.emplace(sampler, recorder.value().get());
+  } catch (const std::system_error& error) {
+    remark(
+        fmt::format("metrics are not recorded: their thread cannot be started: {}; see `ulimit "
+                    "-u` and `ulimit -v`",
+                    error.code().message()));
+  }
   exit_code_ = program.value().Wait();
   if (end_group_) EndGroup();  // What it tells until then is recorded, too.
-  if (!metrics.Stop())
+  if (metrics && !metrics->Stop())
     remark("the kernel did not answer while metrics were read: the last of them are missing");
-  if (const std::vector<std::string> silent = metrics.SilentGpus(); !silent.empty()) {
+  if (const std::vector<std::string> silent =
+          metrics ? metrics->SilentGpus() : std::vector<std::string>();
+      !silent.empty()) {
     remark(fmt::format(
         "{} did not answer when asked for metrics: some are missing (nvidia-smi, rocm-smi tell "
         "whether that goes on)",
         fmt::join(silent, ", ")));
   }
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
+  const std::vector<std::string> remarks = recorder.value()->Remarks();
   const char* const wish = std::getenv("HEADROOM");
   const bool is_off = wish != nullptr && std::string_view(wish) == "0";  // That is said already.
-  if (processes.front().pid == 0 && level_ != "metrics" && !is_off) {
-    const std::optional<std::int64_t> torch = metrics.UntimedTorch();
+  if (processes.front().pid == 0 && level_ != "metrics" && !is_off && remarks.empty()) {
+    const std::optional<std::int64_t> torch =
+        metrics ? metrics->UntimedTorch() : std::optional<std::int64_t>();
     remark(torch ? fmt::format(
                        "process {} ran PyTorch and its loop was not timed: Python does not load "
                        "what times it under -E, -I or -S, nor where PYTHONPATH is set anew. Start "
                        "it without these, or time the loop with headroom.torch.profile_loop",
                        *torch)
-                 : std::string("nothing was timed: the program has no timers of Headroom and no "
-                               "PyTorch, or was started without our environment (env -i, sudo)"));
+                 : WhyNothingWasTimed());
   }
-  for (const std::string& text : recorder.value()->Remarks()) remark(text);
+  for (const std::string& text : remarks) remark(text);
   for (const RecordedProcess& process : processes) {
     remark(Summary(process));
     for (const std::string& warning : process.warnings)

@@ -5,8 +5,10 @@
 namespace headroom {
 namespace {
 
-constexpr const char* kRemedy =
-    "if you trust the file, raise the limit with --max-expansion N (it is {})";
+std::string Remedy(std::int64_t max_ratio) {
+  return fmt::format(". If you trust the file, raise the limit with --max-expansion N (now {})",
+                     max_ratio);
+}
 
 }  // namespace
 
@@ -14,29 +16,30 @@ Status ExpansionLimit::CheckUnpacked(const std::string& path, std::int64_t bytes
                                      std::int64_t file_bytes) const {
   if (bytes <= BytesOf(file_bytes)) return Status::Ok();
   return Status::BadInput(
-      fmt::format("{}: expands more than {} times when decompressed, which no real trace does "
-                  "(they reach 30); ",
+      fmt::format("{}: expands more than {} times when decompressed; real traces expand at most 30 "
+                  "times",
                   path, max_ratio) +
-      fmt::format(kRemedy, max_ratio));
+      Remedy(max_ratio));
 }
 
 Status ExpansionLimit::CheckEvents(const std::string& path, std::int64_t events,
                                    std::int64_t file_bytes) const {
   if (events <= EventsOf(file_bytes)) return Status::Ok();
-  return Status::BadInput(fmt::format("{}: has more than {} events, tracks and names in {} bytes, "
-                                      "which no real trace has (they reach one in 7 bytes); ",
-                                      path, EventsOf(file_bytes), file_bytes) +
-                          fmt::format(kRemedy, max_ratio));
+  return Status::BadInput(
+      fmt::format("{}: has more than {} events, tracks and names in {} bytes; real traces have at "
+                  "most one in 7 bytes",
+                  path, EventsOf(file_bytes), file_bytes) +
+      Remedy(max_ratio));
 }
 
 Status ExpansionLimit::CheckWritten(const std::string& path, std::int64_t bytes,
                                     std::int64_t file_bytes) const {
   if (bytes <= BytesOf(file_bytes)) return Status::Ok();
   return Status::BadInput(
-      fmt::format("{}: not written: it would have more than {} MB, {} times the trace, which no "
-                  "real one has (they reach 24), for its events share long texts; ",
+      fmt::format("{}: not written: it would repeat long texts and take more than {} MB, {} times "
+                  "the trace; real outputs take at most 24 times",
                   path, BytesOf(file_bytes) / 1'000'000, max_ratio) +
-      fmt::format(kRemedy, max_ratio));
+      Remedy(max_ratio));
 }
 
 }  // namespace headroom

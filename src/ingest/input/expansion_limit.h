@@ -1,8 +1,8 @@
-// What may come of a file, whatever is nested in it: the bytes that it unpacks to, its events, and
-// the bytes of a file that is written of it.
+// Limits what a file can cost, whatever is nested in it: unpacked bytes, events, and bytes of
+// output.
 //
-// All three are compared with the bytes on disk. Real traces unpack to 11 to 29 times of those,
-// hold at most 0.14 events a byte, and are written as at most 24 times as many bytes.
+// All are compared with the bytes on disk. Real traces unpack to 11 to 29 times these bytes, have
+// at most 0.14 events per byte, and give at most 24 times as many bytes of output.
 #pragma once
 
 #include <algorithm>
