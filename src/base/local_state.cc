@@ -77,7 +77,7 @@ Status CheckStateFile(const std::string& path) {
 }
 
 Result<std::optional<std::string>> ReadLocalState(const std::string& path) {
-  constexpr const char* kWithout = "{}; --no-local-state does without it";
+  constexpr const char* kWithout = "{}; to ignore it, pass --no-local-state";
   std::error_code unreachable;
   if (!fs::exists(fs::symlink_status(path, unreachable))) return std::optional<std::string>();
   if (Status status = CheckStateFile(path); !status.ok())

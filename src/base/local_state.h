@@ -23,9 +23,9 @@ std::optional<std::string> LocalStatePath(std::string_view name);
 /// does without it.
 Result<std::optional<std::string>> ReadLocalState(const std::string& path);
 
-/// Adds `lines` to a file of LocalStatePath(), whole or not at all, whoever else adds to it. What
-/// is made, the folders included, only its owner can read. Fails (kEnvironment) where it cannot be
-/// written, or is no file.
+/// Appends `lines` to a file of LocalStatePath(), whole or not at all, even if others append at
+/// the same time. Only the owner can read the files and folders it creates. Fails with
+/// kEnvironment if the path is not a regular file or cannot be written.
 Status AppendToLocalState(const std::string& path, std::string_view lines);
 
 /// Replaces a file of LocalStatePath(), or makes it; the same holds as for AppendToLocalState().
@@ -42,8 +42,8 @@ class LocalStateLock {
   UniqueDescriptor locked_;
 };
 
-/// Fails with kBadInput if something is at `path` that is no file: a pipe, for which a reader would
-/// wait; a link, which may lead elsewhere; a folder. For every file that a name of ours leads to.
+/// Fails with kBadInput if `path` exists but is not a regular file: a reader would block on a pipe,
+/// and a link may lead elsewhere. Call this before opening any file that Headroom named.
 Status CheckStateFile(const std::string& path);
 
 }  // namespace headroom

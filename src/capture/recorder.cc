@@ -112,8 +112,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
     recorder->writer_ = std::thread([r = recorder.get()] { r->WriteFiles(); });
   } catch (const std::system_error& error) {
     return Status::Environment(
-        fmt::format("cannot start the threads of the recorder: {}; check the limits `ulimit -u` "
-                    "and `ulimit -v`",
+        fmt::format("cannot start the recorder's threads: {}; check `ulimit -u` and `ulimit -v`",
                     error.code().message()));
   }
   return recorder;

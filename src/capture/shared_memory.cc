@@ -52,7 +52,7 @@ Result<SharedMemory> SharedMemory::Map(int memory) {
   if (base != MAP_FAILED) return SharedMemory(static_cast<char*>(base), bytes, layout);
   if (was_mapped) {
     return Status::Environment(
-        fmt::format("the {} MB that its timers share cannot be mapped: {}; raise `ulimit -v`",
+        fmt::format("cannot map the {} MB of memory that its timers share: {}; raise `ulimit -v`",
                     bytes / 1'000'000, std::strerror(map_error)));
   }
   if (read && layout.magic == HEADROOM_SHARED_MAGIC && layout.version != HEADROOM_SHARED_VERSION) {

@@ -133,9 +133,9 @@ int Run(int argc, char** argv) {
   return chosen->exit_code() != 0 ? chosen->exit_code() : finished;
 }
 
-/// Keeps files of ours out of the place of a standard descriptor that the caller has closed: our
-/// messages would be written into them. To read the first or write the others fails as before, and
-/// a program that is started finds them closed.
+/// Occupies standard descriptors that the caller has closed. Otherwise a file of ours could get
+/// such a number, and our messages would go into it. Reading stdin and writing stdout or stderr
+/// still fails, and a child process finds the descriptors closed.
 void HoldStandardDescriptors() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(number, F_GETFD) >= 0) continue;
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& error) {
     headroom::cli::MuteRemarks(false);
     headroom::cli::Remark(fmt::format(
-        "headroom: the system refuses a thread or a file: {}; `ulimit -a` shows the limits\n",
+        "headroom: cannot start a thread or open a file: {}; `ulimit -a` shows the limits\n",
         error.code().message()));
   } catch (const std::exception& error) {
     headroom::cli::MuteRemarks(false);

@@ -118,10 +118,10 @@ class ChakraMaker {
     return node.thread.index();
   }
 
-  /// What a node begins after, of `candidates`. What had not ended when the node began, by the
-  /// recorded times, cannot have held it back: what that depends on did. Of those, the last of each
-  /// track counts, and of the tracks those that ended last: else each of n kernels that overlap
-  /// would depend on the launches of all before it.
+  /// Returns the dependencies of a node that begins at `start`. A candidate that still runs then
+  /// cannot have delayed the node, so its own dependencies replace it. Keeps only the last of these
+  /// on each track, and the kMostRerouted of those that end last. Otherwise each of n overlapping
+  /// kernels would depend on the launches of all kernels before it.
   Candidates Resolve(const Candidates& candidates, std::int64_t start) {
     constexpr std::size_t kMostRerouted = 16;
     Candidates deps, running;
@@ -456,7 +456,7 @@ class ChakraMaker {
   }
   static Status Wrong(const std::string& what) {
     return Status::Environment(
-        fmt::format("cannot be told as a Chakra trace: {}; --to perfetto takes all of it", what));
+        fmt::format("cannot export as a Chakra trace: {}; use --to perfetto instead", what));
   }
 
   const TraceStore& store_;

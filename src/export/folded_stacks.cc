@@ -42,8 +42,8 @@ class StackTree {
   }
   void Add(Node node, DurationNs time) { nodes_[node].time += time; }
 
-  /// Returns how long Lines() would be: each stack is written out, so that of n frames inside each
-  /// other n * n / 2 are.
+  /// Returns the size of Lines() in bytes. Each line repeats its whole stack, so n nested frames
+  /// write n * n / 2 frames.
   std::int64_t LineBytes() const {
     constexpr std::int64_t kNumberBytes = 20;
     std::int64_t bytes = 0;

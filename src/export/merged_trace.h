@@ -18,8 +18,7 @@ namespace headroom {
 DurationNs ShiftAt(const JobTraces& job, std::size_t rank, TimeNs own);
 
 /// Writes all ranks to a file, in Chrome's JSON, one at a time in memory. Returns the number of
-/// events. Fails as OpenTrace(),
-/// CheckWrittenTexts() and TraceFile do; no file is left then.
+/// events. Fails like OpenTrace(), CheckWrittenTexts() and TraceFile, and then leaves no file.
 ///
 /// @param path  compressed where it ends in ".gz"
 Result<std::int64_t> WriteMergedTrace(const JobTraces& job, const std::string& path,

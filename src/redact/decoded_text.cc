@@ -178,9 +178,9 @@ bool IsBetween(char c) {
   return c == ' ' || c == '-' || c == '.' || c == '_' || c == ':' || c == ',';
 }
 
-/// Calls visit(joined, begin) for each stretch of words of `size` letters or digits, six at least,
-/// with one and the same byte between them: "h u n t e r", "68 75 6e 74 65 72". Until it returns
-/// true.
+/// Calls visit(joined, begin) for each run of at least six words of `size` letters or digits with
+/// the same separator byte between them: "h u n t e r", "68 75 6e 74 65 72". Stops when visit()
+/// returns true; returns whether it did.
 template <typename Visit>
 bool AnySpaced(std::string_view text, std::size_t size, Visit&& visit) {
   constexpr std::size_t kShortest = 6;

@@ -17,13 +17,12 @@ struct Decoded {
 
 /// Calls visit(decoded) for each stretch of the bytes that one of these encodings may have written,
 /// until it returns true, and returns whether it did:
-/// * escapes of JSON ("\u00f6", "\/"), of C and Python ("\xf6", "\366"), of URLs ("%f6") and of
-/// HTML
+/// * escapes of JSON ("\u00f6", "\/"), C and Python ("\xf6", "\366"), URLs ("%f6") and HTML
 ///   ("&#246;"), mixed, and up to three times over;
-/// * pairs of hexadecimal digits; * base64, with either alphabet, at each alignment;
-/// * UTF-16, either byte order; * quoted-printable ("=F6");
-/// * letters and pairs of digits that stand apart ("h u n t e r").
-/// All but the first also in what was unescaped. O(bytes).
+/// * pairs of hexadecimal digits; base64, with either alphabet, at each alignment;
+/// * UTF-16, either byte order; quoted-printable ("=F6");
+/// * separate letters ("h u n t e r") and separate pairs of hexadecimal digits.
+/// All but the first also in unescaped text. O(bytes).
 bool AnyDecoded(std::string_view bytes, const std::function<bool(const Decoded&)>& visit);
 
 }  // namespace headroom

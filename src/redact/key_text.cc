@@ -210,12 +210,12 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
       "access_key", "private_key", "credential", "bearer", "secret_key", "auth", "passwords",
       "secrets", "credentials", "passcode", "authorization", "access_token", "pass_word",
       "pass-phrase",
-      // As people write them who do not write English.
+      // The same words in other languages.
       "passwort", "kennwort", "wachtwoord", "motdepasse", "mot_de_passe", "mot de passe", "mdp",
       "contrasena", "contraseña", "contraseÑa", "clave", "senha", "parola", "haslo", "hasło",
       "heslo", "losenord", "lösenord", "salasana", "sifre", "şifre", "jelszo", "jelszó", "пароль",
       "Пароль", "ПАРОЛЬ", "密码", "密碼", "口令", "パスワード", "비밀번호"};
-  // Of few letters, or of many meanings: whole, or behind "_" in the name of a variable.
+  // Short or ambiguous words count only as a whole name, or after "_" in a variable's name.
   constexpr std::string_view kShortWords[] = {"pass", "pin", "pwd"};
   // "token::embedding" is a name of C++.
   if (at == 0 || text[at] == ':' || text[at] == '=' || kEnds.find(text[at]) != text.npos) return at;

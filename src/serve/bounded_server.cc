@@ -188,7 +188,7 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
       is_left_over = HasBody(request);
       request.ranges.clear();
     });
-    // No body is read: what is left of one, or of headers that could not be read, is no request.
+    // The server reads no bodies. Leftover bytes of a body or of bad headers are not a request.
     is_left_over |= fine && !has_headers;
     if (!fine || closed || is_left_over) break;
   }

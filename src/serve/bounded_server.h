@@ -11,8 +11,8 @@ namespace headroom {
 /// let go, too. httplib itself waits anew for each byte, and reads headers as long as there are
 /// any. While all threads are taken and others wait, who sends nothing is let go sooner.
 ///
-/// Nothing that is answered takes a body: the connection ends behind the answer to a request with
-/// one.
+/// Serves no request that needs a body. Answers a request with a body, then closes the connection,
+/// so that the body never counts as the next request.
 ///
 /// Answers no part of a file alone (`Range`): many parts of a large answer would be made at once.
 class BoundedServer : public httplib::Server {

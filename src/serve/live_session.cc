@@ -12,13 +12,13 @@ namespace {
 /// A file that did not change for so long is whole.
 constexpr std::chrono::milliseconds kInterval(500);
 
-/// What cannot be read again without waiting for somebody, as whom the program could not end;
-/// empty: all are files, or gone.
+/// Returns a message about the first path that is now a pipe or device: reading it could block, and
+/// the program could not end. Empty if every path is a file, a folder, or gone.
 std::string NoFileAmong(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     struct stat found {};
     if (stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode))
-      return path + ": is a pipe or a device now, not a file";
+      return path + ": is a pipe or a device now; put a regular file back";
   }
   return {};
 }

@@ -1,4 +1,4 @@
-"""Traces of any size in which one thing overlaps, nests or repeats: what costs time for its square where code is naive.
+"""Builds traces of any size in which one thing overlaps, nests or repeats. Naive code takes quadratic time for them.
 
 SHAPES maps a name to a function of n, which returns the events of Chrome's JSON.
 """

@@ -1,7 +1,7 @@
-"""No command takes the square of what overlaps, nests or repeats in a trace, nor memory without bound.
+"""No command takes quadratic time or unbounded memory for a trace in which things overlap, nest or repeat.
 
-CPU time is compared, not the clock: it hardly depends on what else the machine does. Four times the input is linear at
-four times the time and square at sixteen; the figures themselves are in docs/performance.md (bench/growth).
+The tests compare CPU time, which hardly depends on other load. For four times the input, linear work takes four times
+as long, and quadratic work sixteen times. docs/performance.md has the measured times (bench/growth).
 """
 import os
 import resource

@@ -1,4 +1,5 @@
 """`headroom monitor`: lines, files, signals, the terminal, and the exposition for Prometheus."""
+import contextlib
 import http.client
 import json
 import os
@@ -8,6 +9,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -418,6 +420,26 @@ class Prometheus(MonitorTest):
         self.assertEqual(self.get(port, "/other")[0].status, 404)
         self.assertEqual(self.get(port, "/../etc/passwd")[0].status, 404)
         self.assertNotEqual(self.get(port, method="POST")[0].status, 200)
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.process.wait(60), 0)
+
+    def test_clients_that_drip_keep_nobody_waiting(self):
+        """More of them than the server has threads; each sends a byte now and then."""
+        port = self.serve()
+        drips = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(80)]
+        for drip in drips:
+            self.addCleanup(drip.close)
+        end = time.monotonic() + 3
+        answers = 0
+        while time.monotonic() < end:
+            for drip in drips:
+                with contextlib.suppress(OSError):
+                    drip.sendall(b"G")
+            began = time.monotonic()
+            self.assertEqual(self.get(port)[0].status, 200)
+            self.assertLess(time.monotonic() - began, 30)
+            answers += 1
+        self.assertGreater(answers, 0)
         self.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.process.wait(60), 0)
 

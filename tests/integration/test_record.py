@@ -75,7 +75,7 @@ class Record(support.ProgramTest):
                 message = done.stderr.decode()
                 self.assertIn(f"ulimit -{limit}", message)
                 self.assertNotIn("terminate called", message)
-                self.assertNotIn("no timers", message)
+                self.assertNotIn("no Headroom timers", message)
 
     # --- the recording ------------------------------------------------------------------------------------------
 

@@ -530,7 +530,7 @@ class Redact(support.ProgramTest):
             ("cuda_sync", "Stream Sync", 0, {"stream": 7, "wait_on_stream": 7, "cuda_sync_kind": "Stream Sync"}),
             ("python_function", "f", 1, {"Python id": 1, "Python parent id": 0}),
         ]
-        events = [
+        events: list[dict] = [
             {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 1, "ts": 1 + i, "dur": 1, "args": args}
             for i, (cat, name, pid, args) in enumerate(rows)
         ]
@@ -541,7 +541,7 @@ class Redact(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         words |= {part.lower() for part in re.findall(r"[A-Z]?[a-z]{3,}", (self.scratch / "copy.json").read_text())}
         self.assertGreater(len(words), 40)
-        own: dict[str, object] = {"ph": "X", "cat": "user_annotation", "pid": 1, "tid": 1, "dur": 1}
+        own = {"ph": "X", "cat": "user_annotation", "pid": 1, "tid": 1, "dur": 1}
         events += [{**own, "name": f"{word}_goal", "ts": 20 + i} for i, word in enumerate(sorted(words))]
         trace = self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": [*events, damaged]}))
         for name in ("share.json", "share.pftrace"):

@@ -49,8 +49,8 @@ static inline uint64_t headroom_impl_counter(void) {
 #endif
 }
 
-/// Takes a descriptor out of the place of a standard one that the program has closed: what it
-/// prints would go there. Returns the new one, or -1.
+/// Moves a descriptor above 2. If the program has closed a standard descriptor, `descriptor` may
+/// have its number, and the program's output would go into it. Returns the new number, or -1.
 static inline int headroom_impl_above_standard(int descriptor) {
   if (descriptor < 0 || descriptor > 2) return descriptor;
   const int above = fcntl(descriptor, 1030, 3);  // F_DUPFD_CLOEXEC, which plain C does not name.

@@ -65,7 +65,7 @@ namespace {
 
 Status TakenName(const std::string& path) {
   return Status::Usage(
-      fmt::format("{} is there already: --force replaces it, another name keeps both", path));
+      fmt::format("{} already exists: --force replaces it, another name keeps both", path));
 }
 
 }  // namespace

@@ -213,8 +213,8 @@ Status CalibrateCommand::CalibrateHost() const {
   if (output_path_.empty()) {
     Result<LocalStateLock> lock = LocalStateLock::Take(
         path,
-        "another headroom calibrate measures this machine: wait until it has ended, as the two "
-        "would measure each other");
+        "another `headroom calibrate` is measuring this machine: wait until it ends; two at the "
+        "same time distort each other's results");
     if (!lock.ok()) return lock.status();
     alone.emplace(std::move(lock).value());
   }

@@ -96,8 +96,8 @@ std::string Summary(const RecordedProcess& process) {
   return text;
 }
 
-/// Why no process has told anything; of limits, which the program has from here, the one that keeps
-/// its timers from sharing memory.
+/// Returns why no process sent timings. If a limit that the program inherits keeps its timers from
+/// sharing memory, names that limit.
 std::string WhyNothingWasTimed() {
   const auto is_below = [](auto which, std::uint64_t bytes, rlim_t& limit) {
     rlimit found{};
@@ -111,12 +111,12 @@ std::string WhyNothingWasTimed() {
                                            std::tuple(RLIMIT_AS, "ulimit -v", 2 * kShared)}) {
     if (!is_below(which, bytes, limit)) continue;
     return fmt::format(
-        "nothing was timed: timers reserve {2} MB that they share with the recorder, and `{0}` "
-        "allows {1} MB; raise it",
-        name, limit / 1'000'000, kShared / 1'000'000);
+        "nothing was timed: the memory that timers share with the recorder needs {2} MB, but `{0}` "
+        "allows only {1} MB; raise it",
+        name, limit / 1'000'000, bytes / 1'000'000);
   }
-  return "nothing was timed: the program has no timers of Headroom and no PyTorch, or was started "
-         "without our environment (env -i, sudo)";
+  return "nothing was timed: the program has no Headroom timers and no PyTorch, or it started "
+         "without the environment that `record` sets (env -i, sudo)";
 }
 
 }  // namespace
@@ -275,8 +275,8 @@ Status RecordCommand::Run() {
     metrics.emplace(sampler, recorder.value().get());
   } catch (const std::system_error& error) {
     remark(
-        fmt::format("metrics are not recorded: their thread cannot be started: {}; see `ulimit "
-                    "-u` and `ulimit -v`",
+        fmt::format("metrics are not recorded: cannot start the metrics thread: {}; check "
+                    "`ulimit -u` and `ulimit -v`",
                     error.code().message()));
   }
   exit_code_ = program.value().Wait();

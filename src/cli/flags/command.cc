@@ -266,7 +266,38 @@ std::vector<CommandDescription> Program::Describe() const {
   return commands;
 }
 
+namespace {
+
+/// Returns the command that the first word names, or null.
+CLI::App* CommandNamedBy(CLI::App& app, const std::string& word) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return command;
+  }
+  return nullptr;
+}
+
+/// Returns the first flag with an empty value ("--dir="), for which CLI11 would take the next word,
+/// or "". The words of a program to record are not ours.
+std::string FlagWithEmptyValue(const CLI::App* command, const std::vector<std::string>& arguments) {
+  const bool starts_program = command != nullptr && command->get_prefix_command();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--" || (i > 0 && starts_program && !word.starts_with('-'))) break;
+    if (word.starts_with("--") && word.size() > 3 && word.find('=') == word.size() - 1)
+      return word.substr(0, word.size() - 1);
+  }
+  return {};
+}
+
+}  // namespace
+
 ParsedCommandLine Program::Parse(std::vector<std::string> arguments) const {
+  CLI::App* const named = arguments.empty() ? nullptr : CommandNamedBy(*app_, arguments.front());
+  if (const std::string empty = FlagWithEmptyValue(named, arguments); !empty.empty()) {
+    return {.request = ParsedCommandLine::Request::kRefused,
+            .asked = Command(named == nullptr ? app_.get() : named),
+            .wrong = empty + "=: the value is empty; give one, or leave the flag out"};
+  }
   std::reverse(arguments.begin(), arguments.end());  // CLI11 requires reverse order.
   const auto asked = [&] {
     CLI::App* innermost = app_.get();

@@ -75,6 +75,20 @@ TEST(Parse, FillsTargetsOfAllTypes) {
   EXPECT_TRUE(s.quiet);
 }
 
+TEST(Parse, AnEmptyValueTakesNoOtherWord) {
+  for (const Words& words : {Words{"run", "--text=", "--left"},
+                             {"run", "--text=", "in"},
+                             {"run", "in", "--text="},
+                             {"data", "bench", "--to=", "--help"}}) {
+    Sample s;
+    const ParsedCommandLine parsed = s.program.Parse(words);
+    EXPECT_EQ(parsed.request, Request::kRefused);
+    EXPECT_NE(parsed.wrong.find("=: the value is empty"), std::string::npos) << parsed.wrong;
+  }
+  Sample s;
+  EXPECT_EQ(s.program.Parse({"run", "--", "--text="}).request, Request::kRun);
+}
+
 TEST(Parse, DashesEndTheFlags) {
   Sample s;
   ASSERT_EQ(s.program.Parse({"run", "-q", "--", "--left", "-t"}).request, Request::kRun);

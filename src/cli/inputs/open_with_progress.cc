@@ -18,7 +18,8 @@ Flag AddMaxExpansionFlag(Command command, ExpansionLimit& limit) {
   return command
       .AddOption(
           "--max-expansion", limit.max_ratio,
-          "Refuse a file that unpacks to more than N times its size, and an output that long")
+          "Refuse files that unpack to more than N times their size, and outputs larger than N "
+          "times the trace")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMost));

@@ -27,7 +27,7 @@ Status ExpansionLimit::CheckEvents(const std::string& path, std::int64_t events,
   if (events <= EventsOf(file_bytes)) return Status::Ok();
   return Status::BadInput(
       fmt::format("{}: has more than {} events, tracks and names in {} bytes; real traces have at "
-                  "most one in 7 bytes",
+                  "most one per 7 bytes",
                   path, EventsOf(file_bytes), file_bytes) +
       Remedy(max_ratio));
 }
@@ -36,8 +36,8 @@ Status ExpansionLimit::CheckWritten(const std::string& path, std::int64_t bytes,
                                     std::int64_t file_bytes) const {
   if (bytes <= BytesOf(file_bytes)) return Status::Ok();
   return Status::BadInput(
-      fmt::format("{}: not written: it would repeat long texts and take more than {} MB, {} times "
-                  "the trace; real outputs take at most 24 times",
+      fmt::format("{}: not written: repeated long texts would make it larger than {} MB, {} times "
+                  "the trace; real outputs reach at most 24 times the trace",
                   path, BytesOf(file_bytes) / 1'000'000, max_ratio) +
       Remedy(max_ratio));
 }

@@ -30,9 +30,9 @@ void SeeStarts(const TraceStore& store, TraceExtent& known, TraceExtent& other);
 /// nothing else: some profilers draw frames around the trace with stamps of another clock.
 TraceExtent ExtentOfStarts(const TraceStore& store);
 
-/// Clips host events and waits that end beyond the limit to the next later start on their track, or
-/// to the last start of the trace: else they would be parents of all that follows. Before
-/// TraceStore::Freeze(). Nothing where the extent is empty.
+/// Clips host events that end beyond the limit to the next start on their thread, or to the last
+/// start of the trace. Otherwise they would become parents of all later events. Clips waits to the
+/// last start of the trace. Does nothing if the extent is empty. REQUIRES: `store` is not frozen.
 void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store);
 
 /// Clips GPU tasks that end beyond the limit to the start of the next task on their stream, or to

@@ -558,7 +558,7 @@ void RowWriter::SettleMetadata() {
   if (!exported_) return;
   if (has_end_ && !ended_ && store_.log.Count(ImportIssue::kTruncated) == 0)
     store_.log.Add(ImportIssue::kTruncated, -1,
-                   "between two packets: what it ends with is not there");
+                   "the file ends between two packets; its end marker is missing");
   TraceMetadata& metadata = store_.metadata;
   metadata.copied_from = exported_->copied_from;
   metadata.rank = exported_->rank;
