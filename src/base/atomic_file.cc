@@ -136,12 +136,28 @@ Status AtomicFile::Commit() {
 }
 
 Result<bool> AtomicFile::CommitNew() {
-  // Unlike rename(), fails where the name is taken.
-  if (temporary_.empty() || link(temporary_.c_str(), path_.c_str()) != 0) {
-    if (temporary_.empty() || errno == EEXIST) return false;
-    return CannotWrite(path_, errno);
+  if (temporary_.empty()) return false;
+  // Both fail where the name is taken; rename() would replace it. Not every file system has both.
+  int error = link(temporary_.c_str(), path_.c_str()) == 0 ? 0 : errno;
+  if (error == 0) {
+    unlink(temporary_.c_str());
+  } else if (error != EEXIST) {
+    error = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0
+                ? 0
+                : errno;
   }
-  unlink(temporary_.c_str());
+  if (error == EINVAL || error == ENOSYS) {
+    // The name is claimed first, and then replaced.
+    const int claimed = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    error = claimed < 0 ? errno : 0;
+    if (claimed >= 0) close(claimed);
+    if (error == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+      error = errno;
+      unlink(path_.c_str());
+    }
+  }
+  if (error == EEXIST) return false;
+  if (error != 0) return CannotWrite(path_, error);
   temporary_.clear();
   unfinished_ = UnfinishedFile();
   return true;

@@ -42,11 +42,15 @@ Result<std::optional<UniqueDescriptor>> OpenLocked(const std::string& path, bool
   if (Status status = MakeFolders(fs::path(path).parent_path()); !status.ok()) return status;
   UniqueDescriptor file(open(
       path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kOwnerOnly));
+  const int open_error = errno;
   struct stat info {};
-  if (!file.is_open()) return CheckStateFile(path).ok() ? CannotWrite(path, errno) : NoFile(path);
+  if (!file.is_open())
+    return CheckStateFile(path).ok() ? CannotWrite(path, open_error) : NoFile(path);
   if (fstat(file.number(), &info) != 0 || !S_ISREG(info.st_mode)) return NoFile(path);
   while (flock(file.number(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return std::optional<UniqueDescriptor>();
+    // Some network file systems have no locks. An append of one write is whole there, too.
+    if (errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP) break;
     if (errno != EINTR) return CannotWrite(path, errno);
   }
   return std::optional(std::move(file));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <optional>
@@ -160,6 +161,11 @@ int main(int argc, char** argv) {
     headroom::cli::Remark(
         "headroom: out of memory; a smaller trace (fewer profiled steps), fewer --threads or a "
         "machine with more memory helps\n");
+  } catch (const std::filesystem::filesystem_error& error) {
+    headroom::cli::MuteRemarks(false);
+    headroom::cli::Remark(
+        fmt::format("headroom: {}\n",
+                    headroom::Printable(error.what(), headroom::cli::CharsetOfEnvironment())));
   } catch (const std::system_error& error) {
     headroom::cli::MuteRemarks(false);
     headroom::cli::Remark(fmt::format(

@@ -34,6 +34,8 @@ COMMANDS = {
 }
 # The rest share their engines and writers with these.
 SAMPLED = ("report", "scale", "perfetto", "folded gpu", "chakra")
+# A replay of some shapes is refused (3: no launches, no steps, an unknown GPU); all else must work.
+MAY_REFUSE = {"whatif", "predict", "scale", "diff", "chakra", "slice", "data", "merge"}
 # Of these, what is written is the square: each stack holds those around it. Refused where that is too long.
 WRITES_THE_SQUARE = {("operators in operators", "folded"), ("all of one span", "folded gpu")}
 
@@ -77,7 +79,7 @@ class Growth(support.ProgramTest):
         for attempt in range(4):
             small, _, _ = usage(self.command(name, SMALL))
             large, memory, code = usage(self.command(name, TIMES * SMALL))
-            self.assertIn(code, (0, 1, 2, 3), "ended by a signal: out of time, or a crash")
+            self.assertIn(code, (0, 2, 3) if name in MAY_REFUSE else (0,), "below 0: out of time, or a crash")
             if large < max(ANY_S, SQUARE * small):
                 break
         else:

@@ -1133,7 +1133,7 @@ class SlowReader {
   /// To the next later start on the track.
   void ClipHosts() {
     for (Host& h : hosts_) {
-      if (h.end() <= limit_) continue;
+      if (h.start > limit_ || h.end() <= limit_) continue;
       std::optional<std::int64_t> next;
       for (const Host& other : hosts_) {
         if (other.pid == h.pid && other.tid == h.tid && other.start > h.start &&
@@ -1141,14 +1141,14 @@ class SlowReader {
           next = other.start;
         }
       }
-      h.duration = next.value_or(std::max(last_start_, h.start)) - h.start;
+      h.duration = std::min(h.duration, next.value_or(std::max(last_start_, h.start)) - h.start);
       Count("overflowing-duration");
     }
   }
 
   void ClipSyncs() {
     for (Sync& s : syncs_) {
-      if (s.start + s.duration > limit_) {
+      if (s.start <= limit_ && s.start + s.duration > limit_) {
         s.duration = std::max(last_start_, s.start) - s.start;
         Count("overflowing-duration");
       }

@@ -100,12 +100,23 @@ UiCommand::UiCommand(Command parent) {
   command_.AddFlag("-q,--quiet", options_.quiet, "The link alone, no remarks");
 }
 
+namespace {
+
+/// Appends --max-expansion, unless it has its default.
+void AddExpansion(ExpansionLimit limit, std::vector<std::string>& arguments) {
+  if (limit.max_ratio == ExpansionLimit().max_ratio) return;
+  arguments.insert(arguments.end(), {"--max-expansion", fmt::format("{}", limit.max_ratio)});
+}
+
+}  // namespace
+
 std::vector<std::string> UiCommand::CheckArguments() const {
   std::vector<std::string> arguments;
   if (!options_.steps.empty()) arguments.insert(arguments.end(), {"--steps", options_.steps});
   if (!options_.step_marker.empty())
     arguments.insert(arguments.end(), {"--step-marker", options_.step_marker});
   if (!options_.capture.empty()) arguments.insert(arguments.end(), {"--capture", options_.capture});
+  AddExpansion(options_.open.expansion, arguments);
   return arguments;
 }
 
@@ -115,6 +126,7 @@ std::vector<std::string> UiCommand::ForecastArguments(
   if (!options_.step_marker.empty())
     arguments.insert(arguments.end(), {"--step-marker", options_.step_marker});
   if (!options_.capture.empty()) arguments.insert(arguments.end(), {"--capture", options_.capture});
+  AddExpansion(options_.open.expansion, arguments);
   if (measured_step_ms)
     arguments.insert(arguments.end(), {"--measured-step-ms", fmt::format("{}", *measured_step_ms)});
   if (!options_.calibration.path.empty())

@@ -223,7 +223,7 @@ void OwnRows::ReadMetadata(const Metadata& metadata) {
       const std::int64_t value = attribute.integer;
       if (name == "rank" && value >= 0) to.rank = value;
       if (name == "world_size" && value > 0) to.world_size = value;
-      if (name == "work_nodes") work_nodes_ = value;
+      if (name == "work_nodes" && value >= 0) work_nodes_ = value;
       if (name == "base_time_ns") to.base_time_ns = value;
       if (name == "cuda_driver_version") to.cuda_driver_version = value;
       if (name == "names_and_times_only") to.names_and_times_only = value == 1;
@@ -347,6 +347,7 @@ void OwnRows::AddTask(const Node& node, std::int64_t offset) {
 void OwnRows::Finish() {
   // Between two nodes, nothing else tells it.
   if (work_nodes_ > 0 && store_.log.Count(ImportIssue::kTruncated) == 0 &&
+      store_.log.Count(ImportIssue::kCutCompression) == 0 &&
       store_.log.Count(ImportIssue::kLostEvent) == 0)
     store_.log.Add(ImportIssue::kTruncated, -1, fmt::format("{} nodes are missing", work_nodes_));
   const auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };

@@ -32,10 +32,14 @@ TraceExtent ExtentOfStarts(const TraceStore& store) {
 void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store) {
   if (extent.empty()) return;
   auto& rows = store.host_events;
+  const TimeNs limit = extent.Limit();
+  // A span of no known kind may start beyond the limit, and then says nothing wrong of its end.
+  const auto overflows = [&](TimeNs start, DurationNs duration) {
+    return start <= limit && start + duration > limit;
+  };
   std::vector<std::size_t> overflowing;
   for (std::size_t row = 0; row < rows.rows(); ++row) {
-    if (rows.start.Pending(row) + rows.duration.Pending(row) > extent.Limit())
-      overflowing.push_back(row);
+    if (overflows(rows.start.Pending(row), rows.duration.Pending(row))) overflowing.push_back(row);
   }
   std::vector<std::pair<ThreadId, TimeNs>> starts;
   if (!overflowing.empty()) {
@@ -50,13 +54,14 @@ void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store) {
     const auto next = std::upper_bound(starts.begin(), starts.end(), std::pair(thread, start));
     const bool has_next = next != starts.end() && next->first == thread;
     const TimeNs end = has_next ? next->second : std::max(extent.last, start);
-    rows.duration.MutablePending(row) = end - start;
+    DurationNs& duration = rows.duration.MutablePending(row);
+    duration = std::min(duration, end - start);
     store.log.Add(ImportIssue::kOverflowingDuration);
   }
   auto& waits = store.syncs;
   for (std::size_t row = 0; row < waits.rows(); ++row) {
     const TimeNs start = waits.start.Pending(row);
-    if (start + waits.duration.Pending(row) <= extent.Limit()) continue;
+    if (!overflows(start, waits.duration.Pending(row))) continue;
     waits.duration.MutablePending(row) = std::max(extent.last, start) - start;
     store.log.Add(ImportIssue::kOverflowingDuration);
   }

@@ -556,7 +556,8 @@ void RowWriter::ReadExportedDevice(const nlohmann::json& said) {
 
 void RowWriter::SettleMetadata() {
   if (!exported_) return;
-  if (has_end_ && !ended_ && store_.log.Count(ImportIssue::kTruncated) == 0)
+  if (has_end_ && !ended_ && store_.log.Count(ImportIssue::kTruncated) == 0 &&
+      store_.log.Count(ImportIssue::kCutCompression) == 0)
     store_.log.Add(ImportIssue::kTruncated, -1,
                    "the file ends between two packets; its end marker is missing");
   TraceMetadata& metadata = store_.metadata;
