@@ -289,7 +289,8 @@ class ChakraWriter {
           });
           return;
         }
-        bool is_known = false;
+        // Every row has times, also where all are 0.
+        bool is_known = std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>;
         for (const std::size_t row : rows) {
           const Value value = column[row];
           is_known = is_known || value != UnknownValue<Value>();

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -59,18 +58,12 @@ class TemporaryFile {
     const char* const folder = std::getenv("TMPDIR");
     path_ =
         fmt::format("{}/headroom-XXXXXX", folder != nullptr && *folder != '\0' ? folder : "/tmp");
-    // A signal between the two calls would leave the file behind.
-    sigset_t ending, before;
-    sigemptyset(&ending);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
-    pthread_sigmask(SIG_BLOCK, &ending, &before);
     descriptor_ = mkostemp(path_.data(), O_CLOEXEC);
     if (descriptor_ < 0) {
       error_ = errno;
     } else {
       unfinished_ = UnfinishedFile(path_);
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;

@@ -26,15 +26,6 @@ struct ExpansionLimit {
   std::int64_t BytesOf(std::int64_t file_bytes) const {
     return Scaled(file_bytes, max_ratio, kFreeBytes);
   }
-  /// Texts that events refer to. Real traces write out 5 to 20 times their unpacked bytes, which
-  /// are up to 30 times the bytes on disk.
-  std::int64_t TextsOf(std::int64_t file_bytes) const {
-    constexpr std::int64_t kTimes = 5;
-    const std::int64_t bytes = BytesOf(file_bytes);
-    return bytes <= kFreeBytes          ? kFreeBytes
-           : bytes > INT64_MAX / kTimes ? INT64_MAX
-                                        : bytes * kTimes;
-  }
   std::int64_t EventsOf(std::int64_t file_bytes) const {
     return Scaled(file_bytes, std::max<std::int64_t>(1, max_ratio / kBytesOfEvent), kFreeEvents);
   }

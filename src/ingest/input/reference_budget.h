@@ -18,7 +18,7 @@ class ReferenceBudget {
   void HasRead(std::int64_t bytes) { read_ = bytes; }
   /// Whether a text of so many bytes may be read or written once more; then it counts.
   bool Take(std::size_t bytes) {
-    if (static_cast<std::int64_t>(bytes) > limit_.TextsOf(read_) - taken_) return false;
+    if (static_cast<std::int64_t>(bytes) > limit_.BytesOf(read_) - taken_) return false;
     taken_ += static_cast<std::int64_t>(bytes);
     return true;
   }
