@@ -868,7 +868,7 @@ class SlowReader {
         if (end == nullptr) Count("unfinished-span");
         if (const auto kind = kTaskCategories.find(b.category); kind != kTaskCategories.end()) {
           Json whole = *b.event;
-          whole.keys.push_back("args");
+          whole.keys.emplace_back("args");
           whole.items.push_back(BothArgs(*b.event, end));
           AddTask(whole, b.time, end == nullptr ? 0 : time - b.time, kind->second);
           open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
