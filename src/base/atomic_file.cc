@@ -6,37 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <utility>
 
 namespace headroom {
-namespace {
-
-/// Creates a file beside `path` under a name that nobody has, with the permissions of any new file.
-/// Returns its descriptor, or -1 with errno set. A signal may come right behind open(), so the name
-/// is held before, and is drawn by lot: what a signal removes is this file or none.
-int CreateBeside(const std::string& path, std::string& name, UnfinishedFile& unfinished) {
-  std::random_device lot;
-  int error = EEXIST;
-  for (int tries = 0; tries < 3 && error == EEXIST; ++tries) {
-    const std::uint64_t number = std::uint64_t{lot()} << 32 | lot();
-    name = fmt::format("{}.{}-{}.tmp", path, getpid(), number);
-    unfinished = UnfinishedFile(name);
-    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) return descriptor;
-    error = errno;
-    unfinished = UnfinishedFile();
-  }
-  errno = error;
-  return -1;
-}
-
-}  // namespace
 
 Status CannotWrite(const std::string& path, int error) {
   return Status::Environment(fmt::format("cannot write {}: {}", path, std::strerror(error)));
@@ -70,10 +46,9 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, std::optional<int
     if (resolved) file.path_ = resolved.get();
     if (!mode) file.mode_ = static_cast<int>(info.st_mode & 07777);
   }
-  std::string name;
-  file.descriptor_ = CreateBeside(file.path_, name, file.unfinished_);
+  // With the permissions of any new file.
+  file.descriptor_ = CreateUnfinished(file.path_ + '.', 0666, file.temporary_, file.unfinished_);
   if (file.descriptor_ < 0) return CannotWrite(path, errno);
-  file.temporary_ = std::move(name);
   // Before there is anything to read in it.
   if (file.mode_ >= 0 && fchmod(file.descriptor_, static_cast<mode_t>(file.mode_)) != 0)
     return CannotWrite(path, errno);

@@ -1,12 +1,17 @@
 #include "base/unfinished_files.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <utility>
 
 namespace headroom {
@@ -56,6 +61,24 @@ void UnfinishedFile::Forget() {
   char* name = name_;
   if (slot_->compare_exchange_strong(name, nullptr)) std::free(name_);
   slot_ = nullptr;
+}
+
+int CreateUnfinished(const std::string& prefix, mode_t mode, std::string& name,
+                     UnfinishedFile& held) {
+  std::random_device lot;
+  int error = EEXIST;
+  for (int tries = 0; tries < 3 && error == EEXIST; ++tries) {
+    const std::uint64_t number = std::uint64_t{lot()} << 32 | lot();
+    name = fmt::format("{}{}-{}.tmp", prefix, getpid(), number);
+    held = UnfinishedFile(name);
+    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor >= 0) return descriptor;
+    error = errno;
+    held = UnfinishedFile();
+  }
+  name.clear();
+  errno = error;
+  return -1;
 }
 
 void RemoveUnfinishedFilesAtSignals() {

@@ -56,13 +56,12 @@ class TemporaryFile {
  public:
   TemporaryFile() {
     const char* const folder = std::getenv("TMPDIR");
-    path_ =
-        fmt::format("{}/headroom-XXXXXX", folder != nullptr && *folder != '\0' ? folder : "/tmp");
-    descriptor_ = mkostemp(path_.data(), O_CLOEXEC);
+    const std::string prefix =
+        fmt::format("{}/headroom-", folder != nullptr && *folder != '\0' ? folder : "/tmp");
+    descriptor_ = CreateUnfinished(prefix, 0600, path_, unfinished_);
     if (descriptor_ < 0) {
       error_ = errno;
-    } else {
-      unfinished_ = UnfinishedFile(path_);
+      path_ = prefix;
     }
   }
   TemporaryFile(const TemporaryFile&) = delete;

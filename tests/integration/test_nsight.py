@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -264,6 +265,30 @@ class Nsight(support.ProgramTest):
         )
         self.assertEqual(refused.returncode, 4, refused)
         self.assertIn("TMPDIR", refused.stderr)
+
+    def test_a_signal_while_it_is_unpacked_leaves_nothing(self):
+        pipe, room = self.scratch / "made.sqlite.gz", self.scratch / "room"
+        os.mkfifo(pipe)
+        room.mkdir()
+        data = gzip.compress(b"SQLite format 3\0" + random.Random(1).randbytes(1 << 22), 1)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                process = subprocess.Popen(
+                    [support.BINARY, "report", pipe],
+                    env={**os.environ, "TMPDIR": str(room)},
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+                with pipe.open("wb", buffering=0) as writer:
+                    writer.write(data[: len(data) // 2])
+                    for _ in range(600):
+                        if list(room.iterdir()):
+                            break
+                        time.sleep(0.1)
+                    self.assertTrue(list(room.iterdir()), "it is unpacked elsewhere")
+                    process.send_signal(number)
+                    self.assertEqual(process.wait(60), -number)
+                self.assertEqual(list(room.iterdir()), [])
 
     def test_a_file_of_somebody_else_is_left_alone(self):
         path = self.drawn()

@@ -671,6 +671,10 @@ class SlowReader {
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
     Track(event);
+    AddHost(event, start, duration);
+  }
+
+  void AddHost(const Json& event, std::int64_t start, std::int64_t duration) {
     Args args(event);
     hosts_.push_back({start,
                       duration,
@@ -866,18 +870,16 @@ class SlowReader {
       const auto close = [&](std::size_t i, std::int64_t time, const Json* end = nullptr) {
         const Half& b = open[i];
         if (end == nullptr) Count("unfinished-span");
+        Json whole = *b.event;
+        whole.keys.emplace_back("args");
+        whole.items.push_back(BothArgs(*b.event, end));
         if (const auto kind = kTaskCategories.find(b.category); kind != kTaskCategories.end()) {
-          Json whole = *b.event;
-          whole.keys.emplace_back("args");
-          whole.items.push_back(BothArgs(*b.event, end));
           AddTask(whole, b.time, end == nullptr ? 0 : time - b.time, kind->second);
           open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
           return;
         }
         spans.emplace_back(hosts_.size(), b.place);
-        hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid,
-                          HostKind(*b.event), kUnknown, kUnknown, kUnknown, kUnknown32, kUnknown32,
-                          kUnknown32, kUnknown32, kUnknown32, BothArgs(*b.event, end)});
+        AddHost(whole, b.time, time - b.time);
         open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
       };
       for (const Half& h : halves) {

@@ -23,20 +23,6 @@ StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
   return store.strings.Intern(joined);
 }
 
-/// Appends a span; returns its row.
-std::size_t AppendSpan(const HalfSpan& begin, TimeNs end, StringId end_args, TraceStore& store) {
-  auto& rows = store.host_events;
-  const std::size_t row = AppendUnknown(rows);
-  rows.start.MutablePending(row) = begin.time;
-  rows.duration.MutablePending(row) = std::max(end - begin.time, DurationNs(0));
-  rows.name.MutablePending(row) = begin.name;
-  rows.category.MutablePending(row) = begin.category;
-  rows.thread.MutablePending(row) = begin.thread;
-  rows.kind.MutablePending(row) = begin.kind;
-  rows.args.MutablePending(row) = JoinArgs(begin.args, end_args, store);
-  return row;
-}
-
 /// The last moment that the trace knows of.
 TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
   TimeNs end(INT64_MIN);
@@ -53,54 +39,90 @@ TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
   return end;
 }
 
-/// GPU tasks whose beginning and end are events of their own. They become the rows that whole
-/// events would.
-class PairedTasks {
+/// Makes of two halves the row that one whole event would be.
+class PairedEvents {
  public:
-  PairedTasks(Merger& merger, TraceStore& store) : merger_(merger), store_(store) {}
-  PairedTasks(const PairedTasks&) = delete;
-  PairedTasks& operator=(const PairedTasks&) = delete;
+  PairedEvents(Merger& merger, TraceStore& store) : merger_(merger), store_(store) {}
+  PairedEvents(const PairedEvents&) = delete;
+  PairedEvents& operator=(const PairedEvents&) = delete;
 
-  /// Appends those that were added to the store.
-  void Append() { merger_.Append(batch_, ids_, map_); }
-  bool Takes(const HalfSpan& begin) const {
+  bool IsTask(const HalfSpan& begin) const {
     return IsGpuTask(RuleOfCategory(store_.Text(begin.category)));
   }
-
-  void Add(const HalfSpan& begin, TimeNs end, StringId end_args) {
-    const StringId args = JoinArgs(begin.args, end_args, store_);
-    std::string text = R"({"ph":"X","args":{)";
-    text.append(args.valid() ? store_.Text(args) : "").append("}}");
-    const std::size_t size = text.size();
-    text.append(kPadding, '\0');
-    RawEvent event;
-    std::size_t next = 0;
-    if (ScanEvent(std::string_view(text).substr(0, size), 0, event, next) != ScanResult::kEvent)
-      event = RawEvent();
+  /// GPU tasks are appended to the store by AppendTasks().
+  void AddTask(const HalfSpan& begin, TimeNs end, StringId end_args) {
+    RawEvent event = Whole(begin, end_args);
     const std::size_t thread = begin.thread.index();
     const std::size_t process = store_.threads.process.Pending(thread).index();
     event.name = {.text = store_.Text(begin.name)};
     event.category = {.text = store_.Text(begin.category)};
     event.process = {.text = store_.Text(store_.processes.pid.Pending(process))};
     event.thread = {.text = store_.Text(store_.threads.tid.Pending(thread))};
-    builder_.AddPairedTask(event, {begin.time, std::max(end - begin.time, DurationNs(0))},
-                           begin.offset);
+    tasks_builder_.AddPairedTask(event, {begin.time, std::max(end - begin.time, DurationNs(0))},
+                                 begin.offset);
+  }
+  void AppendTasks() { merger_.Append(tasks_, ids_, map_); }
+
+  /// Appends a host event; returns its row.
+  std::size_t AppendHostEvent(const HalfSpan& begin, TimeNs end, StringId end_args) {
+    auto& rows = store_.host_events;
+    const std::size_t row = AppendUnknown(rows);
+    rows.start.MutablePending(row) = begin.time;
+    rows.duration.MutablePending(row) = std::max(end - begin.time, DurationNs(0));
+    rows.name.MutablePending(row) = begin.name;
+    rows.category.MutablePending(row) = begin.category;
+    rows.thread.MutablePending(row) = begin.thread;
+    rows.kind.MutablePending(row) = begin.kind;
+    if (begin.args.valid() || end_args.valid()) FillArgs(row, Whole(begin, end_args), begin.offset);
+    return row;
   }
 
  private:
+  /// An event with the arguments of both; its text lasts until the next one.
+  RawEvent Whole(const HalfSpan& begin, StringId end_args) {
+    const StringId args = JoinArgs(begin.args, end_args, store_);
+    text_ = R"({"ph":"X","args":{)";
+    text_.append(args.valid() ? store_.Text(args) : "").append("}}");
+    const std::size_t size = text_.size();
+    text_.append(kPadding, '\0');
+    RawEvent event;
+    std::size_t next = 0;
+    if (ScanEvent(std::string_view(text_).substr(0, size), 0, event, next) != ScanResult::kEvent)
+      event = RawEvent();
+    return event;
+  }
+
+  void FillArgs(std::size_t row, const RawEvent& event, std::int64_t offset) {
+    args_.Clear();
+    args_builder_.AddArgsOfHostEvent(event, offset);
+    auto& rows = store_.host_events;
+    const auto& read = args_.host_events;
+    rows.correlation.MutablePending(row) = read.correlation[0];
+    rows.external_id.MutablePending(row) = read.external_id[0];
+    rows.sequence.MutablePending(row) = read.sequence[0];
+    rows.forward_thread.MutablePending(row) = read.forward_thread[0];
+    rows.python_id.MutablePending(row) = read.python_id[0];
+    rows.python_parent_id.MutablePending(row) = read.python_parent_id[0];
+    rows.event_index.MutablePending(row) = read.event_index[0];
+    rows.record_function.MutablePending(row) = read.record_function[0];
+    if (const StringId rest = read.args[0]; rest.valid())
+      rows.args.MutablePending(row) = store_.strings.Intern(ids_.strings.Get(rest));
+  }
+
   Merger& merger_;
   TraceStore& store_;
   WorkerIds ids_;
   IdMap map_;
-  RowBatch batch_;
-  RowBuilder builder_{ids_, batch_};
+  RowBatch tasks_, args_;
+  RowBuilder tasks_builder_{ids_, tasks_}, args_builder_{ids_, args_};
+  std::string text_;
 };
 
 /// Pairs the halves of one thread or operation after the other.
 class Pairing {
  public:
-  Pairing(TimeNs end_of_trace, TraceStore& store, PairedTasks& tasks)
-      : end_of_trace_(end_of_trace), store_(store), tasks_(tasks) {}
+  Pairing(TimeNs end_of_trace, TraceStore& store, PairedEvents& events)
+      : end_of_trace_(end_of_trace), store_(store), events_(events) {}
 
   /// `halves` are all those that may pair, in order of time. Calls `appended(begin, row)` for each
   /// span. O(n) in the number of halves.
@@ -110,13 +132,13 @@ class Pairing {
     innermost_ = kNone;
     const auto close = [&](std::size_t i, TimeNs end, StringId end_args = StringId::None()) {
       Remove(i, halves[i].name);
-      if (tasks_.Takes(halves[i])) return tasks_.Add(halves[i], end, end_args);
-      appended(halves[i], AppendSpan(halves[i], end, end_args, store_));
+      if (events_.IsTask(halves[i])) return events_.AddTask(halves[i], end, end_args);
+      appended(halves[i], events_.AppendHostEvent(halves[i], end, end_args));
     };
     const auto close_unfinished = [&](std::size_t i, TimeNs end) {
       store_.log.Add(ImportIssue::kUnfinishedSpan, halves[i].offset);
       // Nobody knows how long a kernel ran, and what is around it is no other kernel.
-      close(i, tasks_.Takes(halves[i]) ? halves[i].time : end);
+      close(i, events_.IsTask(halves[i]) ? halves[i].time : end);
     };
     for (std::size_t i = 0; i < halves.size(); ++i) {
       const HalfSpan& half = halves[i];
@@ -203,7 +225,7 @@ class Pairing {
 
   TimeNs end_of_trace_;
   TraceStore& store_;
-  PairedTasks& tasks_;
+  PairedEvents& events_;
   std::vector<OpenSpan> spans_;  ///< By half.
   std::size_t innermost_ = kNone;
   std::unordered_map<StringId, std::size_t> innermost_of_name_;
@@ -325,8 +347,8 @@ void PairAsync(std::vector<AsyncHalf>& halves, Pairing& pairing, Merger& merger,
 void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store) {
   std::vector<HalfSpan>& halves = late.half_spans;
   if (halves.empty() && late.async_halves.empty()) return;
-  PairedTasks tasks(merger, store);
-  Pairing pairing(EndOfTrace(late, store), store, tasks);
+  PairedEvents events(merger, store);
+  Pairing pairing(EndOfTrace(late, store), store, events);
   std::stable_sort(halves.begin(), halves.end(), [](const HalfSpan& a, const HalfSpan& b) {
     return a.thread != b.thread ? a.thread < b.thread : a.time < b.time;
   });
@@ -337,7 +359,7 @@ void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store) {
   halves = {};
   PairAsync(late.async_halves, pairing, merger, store);
   late.async_halves = {};
-  tasks.Append();
+  events.AppendTasks();
 }
 
 }  // namespace headroom::kineto

@@ -386,6 +386,11 @@ void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rul
   rows.category.push_back(category);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
   rows.kind.push_back(KindOf(event, rule));
+  AddArgsOfHostEvent(event, offset);
+}
+
+void RowBuilder::AddArgsOfHostEvent(const RawEvent& event, std::int64_t offset) {
+  auto& rows = batch_.host_events;
   ArgReader args(event);
   rows.correlation.push_back(args.Integer(KinetoArg::kCorrelation));
   rows.external_id.push_back(args.Integer(KinetoArg::kExternalId));

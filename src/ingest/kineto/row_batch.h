@@ -169,6 +169,8 @@ class RowBuilder {
   void AddPairedTask(const RawEvent& event, Span span, std::int64_t offset) {
     AddGpuTask(event, span, ids_.RuleOf(CategoryOf(event)), offset);
   }
+  /// Appends to the columns of host events that are read from `args`, and to no other.
+  void AddArgsOfHostEvent(const RawEvent& event, std::int64_t offset);
 
  private:
   void AddComplete(const RawEvent& event, std::int64_t offset);
