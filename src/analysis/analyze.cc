@@ -200,7 +200,7 @@ void FillReport(const TraceStore& store, const ReferenceData& reference, NameFac
   report.steps = steps.steps;
 
   const TableScope scope = ScopeOf(store, steps, options);
-  report.kernels = KernelTable(store, names, scope);
+  report.kernels = KernelTable(store, names, steps, scope);
   report.classes = ClassTable(store, names, scope);
   trace.costed = CollectCostedWork(store, names, attribution, costs, device);
   const std::vector<CostedCall>& costed = trace.costed;

@@ -152,7 +152,7 @@ TEST(LoopWithoutGpu, AFindingNamesTheRegionThatHoldsTheStepByItsOwnTime) {
   EXPECT_EQ(finding.title,
             "0.810 ms a step are neither loading nor training, most of it in the region save");
   ASSERT_EQ(finding.evidence.size(), 1u);
-  EXPECT_EQ(finding.evidence[0], "save: 0.450 ms self time in step 0, in 2 regions");
+  EXPECT_EQ(finding.evidence[0], "save: 450 us self time in step 0, in 2 regions");
 }
 
 TEST(Callbacks, AFindingNamesTheDearestAndItsEvent) {

@@ -23,10 +23,10 @@ inline std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
-/// Expects printable lines of at most the page's width, without spaces at their ends.
-inline void ExpectFits(const std::string& text) {
+/// Expects printable lines of at most `width` columns, without spaces at their ends.
+inline void ExpectFits(const std::string& text, std::size_t width = PageStyle::kWidth) {
   for (const std::string& line : LinesOf(text)) {
-    EXPECT_LE(DisplayWidth(line), TextPage::kWidth) << line;
+    EXPECT_LE(DisplayWidth(line), width) << line;
     EXPECT_EQ(Printable(line), line);
     EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
   }

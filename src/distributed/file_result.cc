@@ -192,10 +192,10 @@ void serialize(Archive& archive, UnitUse& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, TimeRow& row) {
-  auto& [name, count, total, p50, min, max, share_pct, host, self_host, forward, backward, flops,
-         bytes, roofline_pct, bound, kind, tensor_cores, units] = row;
-  archive(name, count, total, p50, min, max, share_pct, host, self_host, forward, backward, flops,
-          bytes, roofline_pct, bound, kind, tensor_cores, units);
+  auto& [name, count, total, p50, min, max, per_step, share_pct, host, self_host, forward, backward,
+         flops, bytes, roofline_pct, bound, kind, tensor_cores, units] = row;
+  archive(name, count, total, p50, min, max, per_step, share_pct, host, self_host, forward,
+          backward, flops, bytes, roofline_pct, bound, kind, tensor_cores, units);
 }
 
 template <typename Archive>

@@ -52,7 +52,7 @@ bool IsBusCopy(CopyKind copy) {
   return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
 }
 
-std::string Text(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
+std::string Text(double ms) { return FormatTime(DurationNs(std::llround(ms * kNsPerMs))); }
 
 /// What holds the step.
 std::string WhatLimits(const JobPrediction& prediction) {

@@ -113,7 +113,7 @@ class CauseFinder {
       return {LateCause::kUnknown,
               times +
                   " as a usual one; what it had to do was not recorded (record_shapes=True), so "
-                  "whether that is its samples or its GPU cannot be told."};
+                  "the cause is unknown: its samples or its GPU."};
     }
     const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
     const bool has_more = more >= kHalf * longer;
@@ -127,7 +127,7 @@ class CauseFinder {
     return {LateCause::kUnknown,
             compared +
                 ": as much input can be more to compute, so whether that or its GPU is the "
-                "reason cannot be told without shapes (record_shapes=True)."};
+                "reason is unknown without shapes (record_shapes=True)."};
   }
 
   std::span<const RankTimeline> ranks_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -19,26 +20,28 @@ std::string FixedPoint(std::uint64_t value, int scale, int decimals) {
       value / divisor + (value % divisor >= divisor - divisor / 2 ? 1 : 0);
   std::uint64_t one = 1;
   for (int i = 0; i < decimals; ++i) one *= 10;
-  if (decimals == 0) return fmt::format("{}", rounded);
+  if (decimals == 0) return FormatCount(static_cast<std::int64_t>(rounded));
   return fmt::format("{}.{:0{}}", rounded / one, rounded % one, decimals);
 }
+
+/// Digits after the point for three significant ones in all.
+int DecimalsOf(double magnitude) { return magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0; }
 
 std::uint64_t Magnitude(std::int64_t value) {
   return value < 0 ? ~static_cast<std::uint64_t>(value) + 1 : static_cast<std::uint64_t>(value);
 }
 
-/// `value` with a prefix to 1000, to four digits.
+/// `value` with a prefix to 1000, to three digits.
 std::string WithPrefix(double value, std::string_view unit) {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
   if (!std::isfinite(value)) return fmt::format("unknown {}", unit);
   std::size_t prefix = 0;
-  while (std::fabs(value) >= 999.95 && prefix + 1 < std::size(kPrefixes)) {
+  while (std::fabs(value) >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
     value /= 1000;
     ++prefix;
   }
   if (prefix == 0) return fmt::format("{:.0f} {}", value, unit);
-  return fmt::format("{:.{}f} {}{}", value, std::fabs(value) < 99.995 ? 2 : 1, kPrefixes[prefix],
-                     unit);
+  return fmt::format("{:.{}f} {}{}", value, DecimalsOf(std::fabs(value)), kPrefixes[prefix], unit);
 }
 
 /// A unit, and how many of the smallest one of its row it is.
@@ -59,8 +62,38 @@ std::string InUnits(double value, std::span<const Unit> units) {
   if (magnitude < 0.01) return fmt::format("<0.01 {}", units[unit].name);
   if (magnitude >= 999.5 && magnitude < 1e15)
     return fmt::format("{} {}", FormatCount(std::llround(number)), units[unit].name);
-  const int decimals = magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0;
-  return fmt::format("{:.{}f} {}", number, decimals, units[unit].name);
+  return fmt::format("{:.{}f} {}", number, DecimalsOf(magnitude), units[unit].name);
+}
+
+constexpr std::array<Unit, 3> kTimeUnits = {{{1e-3, "us"}, {1, "ms"}, {1e3, "s"}}};
+
+/// How a value and its bounds are rounded: in the unit of the value.
+struct Rounding {
+  Unit unit;
+  int decimals;
+  std::string Number(double ms) const {
+    const double number = ms == 0 ? 0 : ms / unit.size;  // No "-0.0".
+    if (decimals >= 0) return fmt::format("{:.{}f}", number, decimals);
+    const double ten = std::pow(10, -decimals);
+    return FormatCount(std::llround(number / ten) * std::llround(ten));
+  }
+};
+
+Rounding RoundingOf(double ms, double low_ms, double high_ms) {
+  constexpr double kWide = 0.1;
+  const int digits = high_ms - low_ms > kWide * std::fabs(ms) ? 2 : 3;
+  const double magnitude = std::fabs(ms);
+  if (!(magnitude > 0)) return {kTimeUnits[0], 0};
+  // Rounded first: 999.7 ms is 1.00 s.
+  const double last = std::pow(10, std::floor(std::log10(magnitude)) + 1 - digits);
+  const double rounded = std::round(magnitude / last) * last * (1 + 1e-9);
+  Rounding rounding = {kTimeUnits[0], 0};
+  for (const Unit& unit : kTimeUnits) {
+    if (rounded >= unit.size) rounding.unit = unit;
+  }
+  const int whole = static_cast<int>(std::floor(std::log10(rounded / rounding.unit.size))) + 1;
+  rounding.decimals = std::min(digits - whole, 2);
+  return rounding;
 }
 
 }  // namespace
@@ -70,15 +103,37 @@ std::string FormatMs(DurationNs duration) {
   const std::uint64_t ns = Magnitude(duration.ns());
   const char* sign = duration.ns() < 0 ? "-" : "";
   if (ns < 500) return duration.ns() < 0 ? ">-0.001 ms" : "<0.001 ms";
-  const int decimals = ns < 999'500 ? 3 : ns < 999'995'000 ? 2 : 1;
+  constexpr std::uint64_t kTenSeconds = 9'999'500'000;
+  if (ns >= kTenSeconds) return sign + InUnits(static_cast<double>(ns) / 1e6, kTimeUnits);
+  const int decimals = ns < 999'500 ? 3 : DecimalsOf(static_cast<double>(ns) / 1e6);
   return fmt::format("{}{} ms", sign, FixedPoint(ns, 6, decimals));
+}
+
+std::string FormatMs(double ms) {
+  constexpr double kNsPerMs = 1e6;
+  return FormatMs(DurationNs(std::llround(ms * kNsPerMs)));
 }
 
 std::string FormatUs(DurationNs duration) {
   if (duration.ns() == 0) return "0 us";
   const std::uint64_t ns = Magnitude(duration.ns());
-  const int decimals = ns < 10 ? 3 : ns < 99'995 ? 2 : 1;
+  const int decimals = ns < 10 ? 3 : DecimalsOf(static_cast<double>(ns) / 1e3);
   return fmt::format("{}{} us", duration.ns() < 0 ? "-" : "", FixedPoint(ns, 3, decimals));
+}
+
+std::string FormatTime(DurationNs duration) {
+  return duration.ns() == 0 ? "0 ms" : InUnits(duration.ms(), kTimeUnits);
+}
+
+std::string FormatUncertainTime(double ms, double low_ms, double high_ms) {
+  const Rounding rounding = RoundingOf(ms, low_ms, high_ms);
+  return fmt::format("{} {}", rounding.Number(ms), rounding.unit.name);
+}
+
+std::string FormatTimeBetween(double ms, double low_ms, double high_ms) {
+  const Rounding rounding = RoundingOf(ms, low_ms, high_ms);
+  return fmt::format("{} {} ({}{}{})", rounding.Number(ms), rounding.unit.name,
+                     rounding.Number(low_ms), low_ms < 0 ? " to " : "-", rounding.Number(high_ms));
 }
 
 std::string FormatPercent(double percent) {
@@ -86,6 +141,17 @@ std::string FormatPercent(double percent) {
   if (percent == 0) return "0 %";
   if (std::fabs(percent) < 0.05) return percent < 0 ? ">-0.1 %" : "<0.1 %";
   return fmt::format("{:.1f} %", percent);
+}
+
+std::string FormatNumber(double number) {
+  if (!std::isfinite(number)) return "unknown";
+  const double magnitude = std::fabs(number);
+  if (magnitude < 999.5) {
+    return fmt::format("{:.{}f}", number, magnitude < 0.9995 ? 3 : DecimalsOf(magnitude));
+  }
+  if (magnitude >= 1e15) return fmt::format("{:.3g}", number);
+  const double unit = std::pow(10, std::floor(std::log10(magnitude)) - 2);
+  return FormatCount(std::llround(std::round(number / unit) * unit));
 }
 
 std::string FormatCount(std::int64_t count) {
@@ -123,7 +189,8 @@ std::string FormatHours(double hours) {
 
 std::string FormatFactor(double factor) {
   if (!std::isfinite(factor)) return "unknown";
-  return fmt::format("{:.2f}x", factor);
+  return factor < 999.5 ? fmt::format("{:.{}f}x", factor, DecimalsOf(factor))
+                        : FormatCount(std::llround(factor)) + "x";
 }
 
 }  // namespace headroom

@@ -13,7 +13,7 @@ TEST(Plural, OneIsSingular) {
   EXPECT_EQ(Plural(12'345, "event"), "12,345 events");
 }
 
-TEST(Format, MillisecondsKeepFourDigitsAndNeverHideSomethingAsZero) {
+TEST(Format, MillisecondsKeepThreeDigitsAndNeverHideSomethingAsZero) {
   const struct {
     std::int64_t ns;
     const char* text;
@@ -26,15 +26,17 @@ TEST(Format, MillisecondsKeepFourDigitsAndNeverHideSomethingAsZero) {
       {1'500, "0.002 ms"},
       {999'499, "0.999 ms"},
       {999'500, "1.00 ms"},
-      {12'344'999, "12.34 ms"},
-      {12'345'000, "12.35 ms"},
-      {999'994'999, "999.99 ms"},
-      {999'995'000, "1000.0 ms"},
-      {1'234'567'890, "1234.6 ms"},
-      {-12'345'000, "-12.35 ms"},
+      {12'344'999, "12.3 ms"},
+      {12'345'000, "12.3 ms"},
+      {999'994'999, "1,000 ms"},
+      {999'995'000, "1,000 ms"},
+      {1'234'567'890, "1,235 ms"},
+      {-12'345'000, "-12.3 ms"},
+      {9'999'499'999, "9,999 ms"},
+      {9'999'500'000, "10.0 s"},
       {-1, ">-0.001 ms"},
-      {std::numeric_limits<std::int64_t>::max(), "9223372036854.8 ms"},
-      {std::numeric_limits<std::int64_t>::min(), "-9223372036854.8 ms"},
+      {std::numeric_limits<std::int64_t>::max(), "9,223,372,037 s"},
+      {std::numeric_limits<std::int64_t>::min(), "-9,223,372,037 s"},
   };
   for (const auto& c : kCases) EXPECT_EQ(FormatMs(DurationNs(c.ns)), c.text) << c.ns;
 }
@@ -44,11 +46,26 @@ TEST(Format, Microseconds) {
     std::int64_t ns;
     const char* text;
   } kCases[] = {
-      {0, "0 us"},          {1, "0.001 us"},       {9, "0.009 us"},      {10, "0.01 us"},
-      {14, "0.01 us"},      {15, "0.02 us"},       {12'344, "12.34 us"}, {99'994, "99.99 us"},
-      {99'995, "100.0 us"}, {123'450, "123.5 us"}, {-1'000, "-1.00 us"},
+      {0, "0 us"},        {1, "0.001 us"},     {9, "0.009 us"},      {10, "0.01 us"},
+      {14, "0.01 us"},    {15, "0.02 us"},     {12'344, "12.3 us"},  {99'994, "100 us"},
+      {99'995, "100 us"}, {123'450, "123 us"}, {-1'000, "-1.00 us"},
   };
   for (const auto& c : kCases) EXPECT_EQ(FormatUs(DurationNs(c.ns)), c.text) << c.ns;
+}
+
+TEST(Format, TimesScaleAndNarrowIntervalsKeepThreeDigits) {
+  EXPECT_EQ(FormatTime(DurationNs(371'400)), "371 us");
+  EXPECT_EQ(FormatTime(DurationNs(13'345'000'000)), "13.3 s");
+  EXPECT_EQ(FormatTimeBetween(79.64, 78.83, 80.44), "79.6 ms (78.8-80.4)");
+  EXPECT_EQ(FormatTimeBetween(50.2, 41.4, 59.1), "50 ms (41-59)");
+  EXPECT_EQ(FormatTimeBetween(0.862, 0.70, 1.02), "860 us (700-1,020)");
+  EXPECT_EQ(FormatTimeBetween(999.7, 999.6, 999.8), "1.00 s (1.00-1.00)");
+  EXPECT_EQ(FormatTimeBetween(99.6, 50, 140), "100 ms (50-140)");
+  EXPECT_EQ(FormatTimeBetween(3, -1, 7), "3.0 ms (-1.0 to 7.0)");
+  EXPECT_EQ(FormatTimeBetween(0, 0, 0), "0 us (0-0)");
+  EXPECT_EQ(FormatNumber(4318), "4,320");
+  EXPECT_EQ(FormatFactor(27.2), "27.2x");
+  EXPECT_EQ(FormatFactor(1338), "1,338x");
 }
 
 TEST(Format, Percent) {
@@ -88,8 +105,8 @@ TEST(Format, CountsBytesRatesAndFactors) {
   EXPECT_EQ(FormatBytes(512), "512 B");
   EXPECT_EQ(FormatBytes(1'152'765), "1.15 MB");
   EXPECT_EQ(FormatBytes(999'960), "1.00 MB");
-  EXPECT_EQ(FormatBytes(150'109'880'320), "150.1 GB");
-  EXPECT_EQ(FormatFlops(989.4e12, "FLOP/s"), "989.4 TFLOP/s");
+  EXPECT_EQ(FormatBytes(150'109'880'320), "150 GB");
+  EXPECT_EQ(FormatFlops(989.4e12, "FLOP/s"), "989 TFLOP/s");
   EXPECT_EQ(FormatFactor(1.349), "1.35x");
 }
 

@@ -38,7 +38,7 @@ std::string Repeat(std::string_view piece, std::size_t count) {
 
 void TextPage::Append(std::string_view printable, Style style) {
   if (printable.empty()) return;
-  if (!color_ || style == Style::kPlain) {
+  if (!style_.color || style == Style::kPlain) {
     out_ += printable;
     return;
   }
@@ -51,13 +51,13 @@ void TextPage::Blank() {
   if (!out_.empty()) out_.push_back('\n');
 }
 
-void TextPage::Line(const std::vector<Span>& spans) { LineWithin(kWidth, spans); }
+void TextPage::Line(const std::vector<Span>& spans) { LineWithin(style_.width, spans); }
 
 void TextPage::LineWithin(std::size_t width, const std::vector<Span>& spans) {
   std::size_t used = 0;
   std::vector<Span> pieces;
   for (const Span& span : spans) {
-    std::string text = Printable(span.text, charset_);
+    std::string text = Printable(span.text, style_.charset);
     text.resize(PrefixBytes(text, width - used));
     used += DisplayWidth(text);
     pieces.push_back({std::move(text), span.style});
@@ -75,21 +75,22 @@ void TextPage::LineWithin(std::size_t width, const std::vector<Span>& spans) {
 
 void TextPage::Heading(std::string_view title, std::string_view note, Style note_style) {
   Blank();
-  const std::string head = Printable(title, charset_);
-  const std::string cut = CutPath(Printable(note, charset_), 60, charset_);
+  const std::string head = Printable(title, style_.charset);
+  const std::string cut = CutPath(Printable(note, style_.charset), 60, style_.charset);
   const std::size_t used = DisplayWidth(head) + (cut.empty() ? 0 : DisplayWidth(cut) + 2) + 1;
   Line({{head, Style::kBold},
         {cut.empty() ? "" : "  "},
         {cut, note_style},
         {" "},
-        {Repeat(charset_ == Charset::kUtf8 ? "\u2500" : "-", kWidth - std::min(used, kWidth)),
+        {Repeat(style_.charset == Charset::kUtf8 ? "\u2500" : "-",
+                style_.width - std::min(used, style_.width)),
          Style::kDim}});
 }
 
 void TextPage::Paragraph(std::string_view first, std::string_view text, Style first_style,
                          Style text_style) {
-  const std::size_t indent = std::min<std::size_t>(DisplayWidth(first), kWidth - 20);
-  const std::string whole = Printable(text, charset_);
+  const std::size_t indent = std::min<std::size_t>(DisplayWidth(first), style_.width - 20);
+  const std::string whole = Printable(text, style_.charset);
   std::string line;
   bool begun = false;
   const auto flush = [&] {
@@ -101,10 +102,12 @@ void TextPage::Paragraph(std::string_view first, std::string_view text, Style fi
   };
   for (std::size_t at = 0; at <= whole.size();) {
     const std::size_t space = std::min(whole.find(' ', at), whole.size());
-    const std::string word = CutMiddle(whole.substr(at, space - at), kWidth - indent, charset_);
+    const std::string word =
+        CutMiddle(whole.substr(at, space - at), style_.width - indent, style_.charset);
     at = space + 1;
     if (word.empty()) continue;
-    if (!line.empty() && indent + DisplayWidth(line) + 1 + DisplayWidth(word) > kWidth) flush();
+    if (!line.empty() && indent + DisplayWidth(line) + 1 + DisplayWidth(word) > style_.width)
+      flush();
     if (!line.empty()) line.push_back(' ');
     line += word;
   }
@@ -123,7 +126,7 @@ void TextPage::Table(const std::vector<TextColumn>& columns,
     bool used = false;
     for (std::vector<Span>& row : cells) {
       if (columns[c].kind == Kind::kText || columns[c].kind == Kind::kNumber)
-        row[c].text = Printable(row[c].text, charset_);
+        row[c].text = Printable(row[c].text, style_.charset);
       width[c] = std::max(width[c], DisplayWidth(row[c].text));
       used = used || !row[c].text.empty();
     }
@@ -132,25 +135,35 @@ void TextPage::Table(const std::vector<TextColumn>& columns,
     if (columns[c].kind == Kind::kText || columns[c].kind == Kind::kNumber)
       fixed += width[c] + kGap;
   }
-  std::size_t names = 0;
-  for (const TextColumn& column : columns)
-    names += column.kind == Kind::kName || column.kind == Kind::kKernel;
+  std::size_t names = 0, wanted = 0;
+  constexpr std::size_t kMinName = 24;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].kind != Kind::kName && columns[c].kind != Kind::kKernel) continue;
+    ++names;
+    wanted += std::min(width[c], kMinName) + (names > 1 ? kGap : 0);
+  }
+  for (std::size_t c = columns.size(); c-- > 0 && fixed + wanted > style_.width;) {
+    if (!columns[c].optional || width[c] == 0) continue;
+    fixed -= width[c] + kGap;
+    width[c] = 0;
+  }
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].kind != Kind::kName && columns[c].kind != Kind::kKernel) continue;
     const std::size_t taken = fixed + (names - 1) * kGap;
-    const std::size_t limit = std::max<std::size_t>((kWidth - std::min(taken, kWidth)) / names, 16);
+    const std::size_t limit =
+        std::max<std::size_t>((style_.width - std::min(taken, style_.width)) / names, 16);
     std::vector<std::string_view> raw;
     raw.reserve(cells.size());
     for (const std::vector<Span>& row : cells) raw.push_back(row[c].text);
     const std::vector<std::string> shown =
-        ShortNames(raw, limit, columns[c].kind == Kind::kKernel, charset_);
+        ShortNames(raw, limit, columns[c].kind == Kind::kKernel, style_.charset);
     width[c] = DisplayWidth(columns[c].head);
     for (std::size_t r = 0; r < cells.size(); ++r) {
       cells[r][c].text = shown[r];
       width[c] = std::max(width[c], DisplayWidth(shown[r]));
     }
   }
-  std::size_t at = kIndent, line_width = kWidth;
+  std::size_t at = kIndent, line_width = style_.width;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (width[c] == 0) continue;
     at += (at > kIndent ? kGap : 0) + width[c];
@@ -194,32 +207,34 @@ void TextPage::Command(std::string_view first, const std::vector<std::string>& w
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string_view rest = words[i];
     const std::string_view more = i + 1 < words.size() ? " \\" : "";
-    std::string quoted = ShellQuote(rest, charset_);
+    std::string quoted = ShellQuote(rest, style_.charset);
     std::size_t needed = DisplayWidth(quoted);
     if (words[i].starts_with("--") && i + 1 < words.size()) {
-      needed +=
-          1 + DisplayWidth(ShellQuote(words[i + 1], charset_));  // A flag stays with its value.
+      needed += 1 + DisplayWidth(
+                        ShellQuote(words[i + 1], style_.charset));  // A flag stays with its value.
     }
-    if (line_has_word && DisplayWidth(line) + 1 + needed + 2 > kWidth) flush(" \\");
+    if (line_has_word && DisplayWidth(line) + 1 + needed + 2 > style_.width) flush(" \\");
     if (line_has_word) line.push_back(' ');
     // A word longer than a line: pieces, each quoted, joined by \ and a line break; a piece must
     // begin its line.
-    while (DisplayWidth(line) + DisplayWidth(quoted) + more.size() > kWidth && !rest.empty()) {
-      std::size_t take = std::min(rest.size(), kWidth);
+    while (DisplayWidth(line) + DisplayWidth(quoted) + more.size() > style_.width &&
+           !rest.empty()) {
+      std::size_t take = std::min(rest.size(), style_.width);
       const auto inside_code_point = [&](std::size_t at) {
         return at < rest.size() && (static_cast<unsigned char>(rest[at]) & 0xC0) == 0x80;
       };
-      while (take > 1 &&
-             (inside_code_point(take) ||
-              DisplayWidth(line) + DisplayWidth(ShellQuote(rest.substr(0, take), charset_)) + 1 >
-                  kWidth)) {
+      while (
+          take > 1 &&
+          (inside_code_point(take) ||
+           DisplayWidth(line) + DisplayWidth(ShellQuote(rest.substr(0, take), style_.charset)) + 1 >
+               style_.width)) {
         --take;
       }
-      line += ShellQuote(rest.substr(0, take), charset_);
+      line += ShellQuote(rest.substr(0, take), style_.charset);
       rest.remove_prefix(take);
       flush("\\");
       line.clear();
-      quoted = ShellQuote(rest, charset_);
+      quoted = ShellQuote(rest, style_.charset);
     }
     if (!rest.empty() || words[i].empty()) line += quoted;
     line_has_word = true;
@@ -235,9 +250,9 @@ std::vector<Span> TextPage::Bar(double solid, double part, double whole, std::si
     const double exact = share * static_cast<double>(width);
     return value > 0 ? std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(exact))) : 0;
   };
-  const std::size_t all = columns(part);
+  const std::size_t all = std::min(columns(part), width);
   const std::size_t dark = std::min(columns(solid), all);
-  const bool utf8 = charset_ == Charset::kUtf8;
+  const bool utf8 = style_.charset == Charset::kUtf8;
   return {{Repeat(utf8 ? "\u2588" : "#", dark), Style::kAccent},
           {Repeat(utf8 ? "\u2591" : ".", all - dark), Style::kAccent},
           {std::string(width - all, ' ')}};

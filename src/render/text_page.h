@@ -28,16 +28,28 @@ struct TextColumn {
   };
   std::string head;
   Kind kind = Kind::kNumber;
+  bool optional = false;  ///< Left out of narrow pages, the last such column first.
 };
 
-/// Collects lines none of which is wider than kWidth columns, unless a table's numbers need more.
+/// What a page is for: a terminal, or a file.
+struct PageStyle {
+  /// Columns of a page that is not for a terminal.
+  static constexpr std::size_t kWidth = 100;
+  /// A terminal narrower or wider than these gets a page of the nearest width.
+  static constexpr std::size_t kMinWidth = 60, kMaxWidth = 200;
+
+  bool color = false;
+  Charset charset = Charset::kUtf8;
+  std::size_t width = kWidth;  ///< Columns, from kMinWidth to kMaxWidth.
+};
+
+/// Collects lines, none wider than the page unless a table's numbers need more.
 class TextPage {
  public:
-  static constexpr std::size_t kWidth = 100;
+  explicit TextPage(const PageStyle& style) : style_(style) {}
 
-  TextPage(bool color, Charset charset) : color_(color), charset_(charset) {}
-
-  Charset charset() const { return charset_; }
+  Charset charset() const { return style_.charset; }
+  std::size_t width() const { return style_.width; }
 
   /// An empty line, unless the page is empty.
   void Blank();
@@ -68,8 +80,7 @@ class TextPage {
   void Append(std::string_view printable, Style style);
   void LineWithin(std::size_t width, const std::vector<Span>& spans);
 
-  bool color_;
-  Charset charset_;
+  PageStyle style_;
   std::string out_;
 };
 

@@ -18,6 +18,7 @@ struct RowColumn {
   std::string head;
   Kind kind;
   std::function<Span(const Row&)> cell;
+  bool optional = false;  ///< As in TextColumn.
 };
 
 /// A table of rows; columns that are empty in every row are left out.
@@ -26,7 +27,7 @@ void WriteTable(TextPage& page, std::span<const Row> rows,
                 const std::vector<RowColumn<Row>>& columns) {
   std::vector<TextColumn> heads;
   heads.reserve(columns.size());
-  for (const RowColumn<Row>& column : columns) heads.push_back({column.head, column.kind});
+  for (const RowColumn<Row>& column : columns) heads.push_back({column.head, column.kind, column.optional});
   std::vector<std::vector<Span>> cells;
   for (const Row& row : rows) {
     cells.emplace_back();

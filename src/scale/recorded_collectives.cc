@@ -131,7 +131,7 @@ Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
   if (!fit.ok()) {
     return Status::NoAnswer(
         "the recorded all-reduces do not tell the network that they ran over (PyTorch 2.2 and "
-        "later record their sizes), so what another one changes cannot be told");
+        "later record their sizes), so the effect of another one is unknown");
   }
   topology.between = fit.value().link;
   return topology;
@@ -177,7 +177,7 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
   if (scaled == 0) {
     return Effect::Abstain(
         "the recorded communication is between two ranks at a time, or of kinds that are not known "
-        "by name: what it takes on other GPUs cannot be told");
+        "by name: its time on other GPUs is unknown");
   }
   effect.why =
       fmt::format("{} recorded collectives scaled from {} to {} GPUs, {}", scaled,

@@ -81,7 +81,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
     if (strong) {
       if (!samples) {
         points.push_back(NoAnswer(placement,
-                                  "the samples of a step cannot be told, so they cannot "
+                                  "the samples per step are unknown, so they cannot "
                                   "be shared out"));
         continue;
       }

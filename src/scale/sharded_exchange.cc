@@ -47,7 +47,7 @@ class ShardedExchange {
     if (AccumulatesMoreThanItUpdates()) {
       return Effect::Abstain(
           "a step accumulates the gradients of several batches before it updates, and which of "
-          "them are exchanged cannot be told");
+          "them are exchanged is unknown");
     }
     ShareUpdates();
     Effect effect = std::move(opened.effect);

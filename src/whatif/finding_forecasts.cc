@@ -246,7 +246,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
       if (told.value()) break;
     }
     if (!finding.saves_ms)
-      finding.saves_note = "cannot be told: the replayed steps hold nothing of it";
+      finding.saves_note = "unknown: the replayed steps contain none of it";
   }
   // In whole nanoseconds: equal savings keep the order of the time that they hold.
   const auto rank = [](const Finding& finding) -> std::int64_t {
@@ -261,7 +261,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
 
 void Abstain(std::string why, TraceReport& report) {
   if (!report.engine) report.engine.emplace();
-  for (Finding& finding : report.findings) finding.saves_note = "cannot be told: " + why;
+  for (Finding& finding : report.findings) finding.saves_note = "unknown: " + why;
   report.engine->error = std::move(why);
 }
 

@@ -19,7 +19,7 @@ class Calibrate(loading.WithPyTorch):
             )
             if outcome.code != 4:
                 break
-            self.assertIn("cannot be told from noise", outcome.message)
+            self.assertIn("does not stand out from noise", outcome.message)
         else:
             self.skipTest("the machine is too busy to measure on")
         self.assertEqual(outcome.code, 0, outcome)

@@ -215,7 +215,7 @@ class Late(Images):
 
     def test_text_for_people(self):
         self.record("train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1), wait=0.005)", samples=320)
-        outcome = support.headroom("data", self.file, "workers=2", environment={"LC_ALL": "C.UTF-8"})
+        outcome = support.headroom("data", self.file, "workers=2", "--full", environment={"LC_ALL": "C.UTF-8"})
         self.assertEqual(outcome.code, 0, outcome)
         for piece in (
             "Input pipeline: ",

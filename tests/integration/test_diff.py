@@ -386,6 +386,8 @@ class Ranks(DiffTest):
         self.assertAlmostEqual(change, sum(exposed) / 4, places=6)
         text = support.headroom("diff", even, late, "-q")
         self.assert_readable_text(text.text, text)
+        text = support.headroom("diff", even, late, "-q", "--full")
+        self.assert_readable_text(text.text, text)
         self.assertIn("(rank 2, in most steps)", text.text)
         markdown = support.headroom("diff", even, late, "--md", "-q")
         self.assert_whole_tables(markdown.text, markdown)

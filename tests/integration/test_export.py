@@ -80,7 +80,7 @@ class Export(support.ProgramTest):
                 self.assert_reads_back(trace, to)
         self.assert_says_the_same(trace)
         for to in EXTENSION:  # Texts name the profiler that recorded it, too.
-            outcome = support.headroom("report", self.export(trace, to))
+            outcome = support.headroom("report", self.export(trace, to), "--full")
             self.assertIn(b"StepTraceAnnotation", outcome.out)
             self.assertNotIn(b"prof.step()", outcome.out)
 

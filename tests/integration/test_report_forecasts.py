@@ -90,7 +90,7 @@ class Forecasts(support.ProgramTest):
         )
 
     def test_the_text_names_the_steps_that_were_replayed(self):
-        text = support.headroom("report", SAMPLES[0], environment={"LC_ALL": "C.UTF-8"}).text
+        text = support.headroom("report", SAMPLES[0], "--full", environment={"LC_ALL": "C.UTF-8"}).text
         window = self.report(SAMPLES[0])["engine_window"]
         self.assertIn(f"steps {window['first_step']} to {window['last_step']}", text)
         self.assertIn("without the profiler", text)

@@ -284,7 +284,7 @@ class Whatif(support.ProgramTest):
         rows = self.whatif(trace)["scenarios"]
         self.assertEqual([row["name"] for row in rows if row["at_best"]], ["cuda-graph"])
         self.assertEqual(rows[-1]["name"], "cuda-graph", "it may buy nothing")
-        self.assertIn("at most", support.headroom("whatif", trace).text)
+        self.assertIn("up to", support.headroom("whatif", trace).text)
         self.assertIsNone(self.whatif(SAMPLES[1])["baseline"]["steps_note"])
 
     def test_what_needs_a_graph_is_refused_with_the_reason_where_there_is_none(self):

@@ -67,8 +67,10 @@ test("a search begins with its first hit, and the text counts", async () => {
   const box = visit.page.getByRole("search");
   const starts: number[] = [];
   const next = async (button: string) => {
+    const before = visit.page.url();
     await box.getByRole("button", { name: button }).click();
     await visit.settle();
+    await visit.page.waitForURL((url) => url.href !== before);
     const [begin, end] = await stretchOf(visit);
     starts.push((begin + end) / 2);
     return (await box.locator("[aria-live]").innerText()).replace(/ spans.*/, "");

@@ -50,7 +50,7 @@ std::optional<StepTime> StepTimeOf(const Steps& steps) {
   const std::vector<bool> usual = UsualSteps(steps);
   const auto count = std::ranges::count(usual, true);
   if (count == 0) return std::nullopt;
-  StepTime time{.mean = {}, .steps = count - (usual.front() && count > 1 ? 1 : 0)};
+  StepTime time{.mean = {}, .gpu_busy = {}, .steps = count - (usual.front() && count > 1 ? 1 : 0)};
   // A cycle of micro-batches has one update, wherever it begins.
   const std::int64_t cycle = steps.optimizer_every.value_or(1);
   if (time.steps >= cycle) {
@@ -58,12 +58,15 @@ std::optional<StepTime> StepTimeOf(const Steps& steps) {
   } else if (count >= cycle) {
     time.steps = cycle;
   }
-  DurationNs sum;
+  DurationNs sum, busy;
   std::int64_t skip = count - time.steps;
   for (std::size_t row = 0; row < usual.size(); ++row) {
-    if (usual[row] && skip-- <= 0) sum += steps.list[row].wall;
+    if (!usual[row] || skip-- > 0) continue;
+    sum += steps.list[row].wall;
+    busy += steps.list[row].gpu_busy.value_or(DurationNs(0));
   }
   time.mean = DurationNs((sum.ns() + time.steps / 2) / time.steps);
+  time.gpu_busy = DurationNs((busy.ns() + time.steps / 2) / time.steps);
   return time;
 }
 

@@ -25,6 +25,7 @@ std::vector<bool> UsualSteps(const Steps& steps);
 
 struct StepTime {
   DurationNs mean;
+  DurationNs gpu_busy;     ///< Mean of the same steps.
   std::int64_t steps = 0;  ///< How many steps the mean is of.
 };
 

@@ -26,6 +26,12 @@ TEST(StepTimeTest, IsWithoutTheFirstWhereThereAreOthers) {
   EXPECT_EQ(StepTimeOf(Of({120}))->mean.ns(), 120'000);
 }
 
+TEST(StepTimeTest, GpuBusyIsOfTheSameSteps) {
+  Steps steps = Of({120, 100, 100});
+  for (StepRow& row : steps.list) row.gpu_busy = row.wall;
+  EXPECT_EQ(StepTimeOf(steps)->gpu_busy.ns(), 100'000);
+}
+
 TEST(StepTimeTest, IsOfWholeCyclesOfMicroBatches) {
   const auto every = [](std::int64_t steps, const std::vector<int>& walls_us) {
     Steps of = Of(walls_us);

@@ -122,7 +122,7 @@ TableScope ScopeOf(const TraceStore& store, const StepAnalysis& steps,
 }
 
 std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names,
-                                 const TableScope& scope) {
+                                 const StepAnalysis& steps, const TableScope& scope) {
   const auto& tasks = store.gpu_tasks;
   std::vector<std::pair<StringId, std::int64_t>> by_name;
   by_name.reserve(tasks.rows());
@@ -132,7 +132,17 @@ std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names,
   std::sort(by_name.begin(), by_name.end());
   const DurationNs all = AllTaskTime(store, scope);
   ByName<GpuTaskKind> kinds(store);
-  for (std::size_t i = 0; i < tasks.rows(); ++i) kinds[tasks.name[i]] = tasks.kind[i];
+  ByName<DurationNs> in_steps(store);
+  const std::vector<std::size_t> judged = JudgedRows(steps);
+  std::vector<bool> counts(steps.spans.size());
+  for (const std::size_t row : judged) counts[row] = true;
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    kinds[tasks.name[i]] = tasks.kind[i];
+    if (i >= steps.step_of_task.size()) continue;
+    const std::int32_t step = steps.step_of_task[i];
+    if (step != StepAnalysis::kNoStep && counts[static_cast<std::size_t>(step)])
+      in_steps[tasks.name[i]] += tasks.duration[i];
+  }
 
   std::vector<TimeRow> rows;
   for (std::size_t first = 0; first < by_name.size();) {
@@ -146,6 +156,8 @@ std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names,
     times.Fill(static_cast<std::int64_t>(last - first), row);
     row.name = store.Text(name);
     row.share_pct = SharePct(row.total, all);
+    if (!judged.empty())
+      row.per_step = DurationNs(in_steps[name].ns() / static_cast<std::int64_t>(judged.size()));
     row.kind = NameOfClass(kinds[name], name, names);
     if (kinds[name] == GpuTaskKind::kKernel)
       row.tensor_cores = Name(names.Kernel(name).tensor_cores);

@@ -27,9 +27,9 @@ struct TableScope {
 TableScope ScopeOf(const TraceStore& store, const StepAnalysis& steps,
                    const AnalysisOptions& options);
 
-/// GPU tasks by name.
+/// GPU tasks by name. TimeRow::per_step is of `steps`.
 std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names,
-                                 const TableScope& scope = {});
+                                 const StepAnalysis& steps, const TableScope& scope = {});
 
 /// GPU tasks by kernel class; copies and sets apart.
 std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names,

@@ -32,12 +32,28 @@ std::vector<TimeRow> Layers(const StoreBuilder& builder) {
   return LayerTable(*trace.store, trace.names, trace.attribution);
 }
 
+TEST(KernelTable, PerStepIsOfTheStepsThatCount) {
+  StoreBuilder b;
+  for (int i = 0; i < 2; ++i) {
+    b.Step(i, kMain, i * 1000, 1000);
+    b.Launch("aten::mm", kMain, i * 1000 + 10, kGemm, kStream, i * 1000 + 20, 100 + 20 * i);
+  }
+  b.Launch("aten::mm", kMain, 5000, kGemm, kStream, 5010, 700);  // After the steps.
+  const TraceReport report = AnalyzeTrace(b);
+  const TimeRow& gemm = RowNamed(report.kernels, kGemm);
+  EXPECT_EQ(gemm.total, Us(920));
+  EXPECT_EQ(gemm.per_step, Us(110));
+  StoreBuilder without;
+  without.Kernel(kGemm, kStream, 0, 10);
+  EXPECT_FALSE(AnalyzeTrace(without).kernels.front().per_step);
+}
+
 TEST(KernelTable, SumsByNameAndKeepsOrderStatistics) {
   StoreBuilder b;
   for (const int us : {40, 10, 30, 20}) b.Kernel(kGemm, kStream, us * 100, us);
   b.Copy(CopyKind::kHostToDevice, kStream, 0, 100);
   TestTrace trace(b);
-  const std::vector<TimeRow> rows = KernelTable(*trace.store, trace.names);
+  const std::vector<TimeRow> rows = KernelTable(*trace.store, trace.names, StepAnalysis{});
   ASSERT_EQ(rows.size(), 2u);
   const TimeRow& gemm = RowNamed(rows, kGemm);
   EXPECT_EQ(gemm.count, 4);

@@ -309,7 +309,9 @@ struct TimeRow {
   std::string name;
   std::int64_t count = 0;
   DurationNs total, p50, min, max;  ///< GPU time.
-  double share_pct = 0;             ///< Of all GPU task time.
+  /// Kernels: of the steps that count, mean. Absent: no step counts.
+  std::optional<DurationNs> per_step;
+  double share_pct = 0;  ///< Of all GPU task time.
   std::optional<DurationNs> host, self_host, forward, backward;
   std::optional<double> flops, bytes;  ///< Of all calls with known shapes.
   /// Share of the roofline's limit that was reached: 100 means as fast as the device allows.

@@ -109,7 +109,7 @@ MeanStep MeanStepOf(const Evidence& evidence, const StepBreakdown& breakdown,
 
 /// "8.37 ms of the 19.11 ms step (43.8 %)".
 std::string Part(DurationNs time, const StepBreakdown& breakdown) {
-  return fmt::format("{} of the {} {} ({})", FormatMs(time), FormatMs(breakdown.wall),
+  return fmt::format("{} of the {} {} ({})", FormatTime(time), FormatTime(breakdown.wall),
                      breakdown.is_stretch ? "recording" : "step",
                      FormatPercent(SharePct(time, breakdown.wall)));
 }
@@ -189,7 +189,7 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
       fmt::format(
           "recording took the host roughly {} of that; without it the host would still hold about "
           "{}",
-          FormatMs(step.profiler_cost), FormatPercent(kept_pct))};
+          FormatTime(step.profiler_cost), FormatPercent(kept_pct))};
   if (kept_pct >= kClearPct) return verdict;
   verdict.verdict = Verdict::kBalanced;
   verdict.share_pct.reset();
@@ -282,7 +282,7 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   if (arithmetic + memory < kMajorityPct) {
     verdict.share_pct.reset();
     verdict.evidence.emplace_back(
-        "the rest is no kernel that the rules know, so what bounds the GPU's work cannot be told");
+        "no rule knows the other kernels, so what bounds the GPU's work is unknown");
     return verdict;
   }
   if (const std::optional<FewRows> few = FindFewRows(evidence)) {
@@ -376,7 +376,7 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
     verdict.confidence = "low";
     verdict.evidence.push_back(
         waits_little ? fmt::format("{} of the waiting is about what recording cost the host",
-                                   FormatMs(by_profiler))
+                                   FormatTime(by_profiler))
                      : Holds(waiting, breakdown,
                              fmt::format("the GPU computes nothing, for several reasons; the "
                                          "largest holds {}",
@@ -423,7 +423,7 @@ Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
       of_others.evidence.begin(),
       fmt::format("{} {} {} {}, the other {} steps {} on average; the verdict is on those {}",
                   one ? "step" : "steps", fmt::join(slow, " and "), one ? "takes" : "together take",
-                  FormatMs(of_slow), others.size(), FormatMs(breakdown.wall), others.size()));
+                  FormatTime(of_slow), others.size(), FormatTime(breakdown.wall), others.size()));
   if (of_others.verdict != Verdict::kUnknown) of_others.confidence = "low";
   of_others.of = "the mean step without slow ones";
   return of_others;
@@ -629,7 +629,7 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
     verdict.evidence.push_back(
         fmt::format("the host is in step {} for {}: its GPU work ends early in that time, and what "
                     "follows is in no figure here",
-                    step.index, FormatMs(*step.host)));
+                    step.index, FormatTime(*step.host)));
   }
   if (const std::size_t devices = CountDevices(evidence); devices > 1) {
     verdict.confidence = "low";

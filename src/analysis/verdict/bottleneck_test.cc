@@ -350,7 +350,7 @@ TEST(Bottleneck, OfKernelsThatNoRuleKnowsIsUnknown) {
   EXPECT_EQ(verdict.verdict, Verdict::kUnknown);
   EXPECT_TRUE(verdict.confidence.empty());
   EXPECT_FALSE(verdict.share_pct);
-  EXPECT_NE(verdict.evidence.back().find("no kernel that the rules know"), std::string::npos);
+  EXPECT_NE(verdict.evidence.back().find("no rule knows the other kernels"), std::string::npos);
 }
 
 TEST(Bottleneck, OfSeveralGpusOfOneProcessIsLessSure) {
@@ -418,7 +418,7 @@ TEST(Bottleneck, OfAStepWhoseHostRunsOnIsNotSure) {
     const TraceReport report = AnalyzeTrace(b);
     EXPECT_EQ(report.bottleneck.verdict, Verdict::kHost);
     EXPECT_EQ(report.bottleneck.confidence, runs_on ? "low" : "high");
-    EXPECT_EQ(report.bottleneck.evidence.back().find("90.00 ms") != std::string::npos, runs_on);
+    EXPECT_EQ(report.bottleneck.evidence.back().find("90.0 ms") != std::string::npos, runs_on);
     EXPECT_EQ(report.ceiling.has_value(), !runs_on);
   }
 }

@@ -136,7 +136,7 @@ std::string WhatTheHostDoes(const Evidence& evidence, std::size_t step, const La
   std::string spends;
   const auto add = [&](DurationNs time, std::string_view where) {
     if (SharePct(time, idle.all) < kMattersPct) return;
-    spends += fmt::format("{}{} {}", spends.empty() ? "" : ", ", FormatMs(time), where);
+    spends += fmt::format("{}{} {}", spends.empty() ? "" : ", ", FormatTime(time), where);
   };
   add(idle.launches, "in calls that launch");
   add(idle.calls, "in other calls");
@@ -144,7 +144,7 @@ std::string WhatTheHostDoes(const Evidence& evidence, std::size_t step, const La
   add(idle.ranges, "in Python code or ranges");
   add(idle.nothing, "in what was not recorded");
   if (evidence.rows.size() == 1) return "of that idle time the host spends " + spends;
-  return fmt::format("of {} in step {}, the host spends {}", FormatMs(idle.all),
+  return fmt::format("of {} in step {}, the host spends {}", FormatTime(idle.all),
                      evidence.steps.steps.list[step].index, spends);
 }
 
@@ -197,7 +197,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
       many_launches ? Remedy::kLaunchless : Remedy::kFastHost);
   if (!ranked) return ranked;
   const auto mean = [](DurationNs sum, std::int64_t count) {
-    return FormatUs(DurationNs(sum.ns() / std::max<std::int64_t>(count, 1)));
+    return FormatTime(DurationNs(sum.ns() / std::max<std::int64_t>(count, 1)));
   };
   ranked->finding.idle = causes.host;
   std::vector<std::string>& why = ranked->finding.evidence;
@@ -220,14 +220,14 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
         single ? evidence.store.host_events.name[idle.longest.index()] : idle.dearest;
     why.push_back(
         fmt::format("the dearest: {}, {} ({})", evidence.store.Text(name),
-                    FormatMs(single ? idle.longest_time : idle.dearest_time),
+                    FormatTime(single ? idle.longest_time : idle.dearest_time),
                     single ? "once" : fmt::format("{} times", FormatCount(idle.dearest_count))));
   }
   if (recording.ns() > 0) {
     why.push_back(
         fmt::format("recording took the host roughly {} of that idle time: the share is of the "
                     "rest",
-                    FormatMs(std::min(recording, causes.host))));
+                    FormatTime(std::min(recording, causes.host))));
   }
   return ranked;
 }
@@ -295,7 +295,7 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
   ranked->finding.evidence = {
       fmt::format("the dearest: {}{}, {} of its own over the trace in {}", dearest->callback,
                   dearest->event.empty() ? "" : " on the event " + dearest->event,
-                  FormatMs(dearest->self), Plural(dearest->count, "call"))};
+                  FormatTime(dearest->self), Plural(dearest->count, "call"))};
   if (dearest->share_pct) {
     ranked->finding.evidence.push_back(
         fmt::format("it is on {} of the time of the steps, whatever the GPU does meanwhile",
@@ -320,7 +320,7 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
     ranked->finding.evidence.push_back(
         fmt::format("device {}: compute hides {} of the {} of communication in the trace",
                     row.device ? fmt::format("{}", *row.device) : "unknown",
-                    FormatPercent(*row.overlap_communication_pct), FormatMs(row.communication)));
+                    FormatPercent(*row.overlap_communication_pct), FormatTime(row.communication)));
   }
   ranked->finding.evidence.emplace_back("a rank that waits for others shows as communication, too");
   return ranked;
@@ -353,7 +353,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
               Remedy::kNone);
     if (ranked) {
       ranked->finding.evidence = {
-          fmt::format("{}: {} self time in step {}, in {}", name, FormatMs(dearest->own),
+          fmt::format("{}: {} self time in step {}, in {}", name, FormatTime(dearest->own),
                       evidence.steps.steps.list[example].index, Plural(dearest->count, "region"))};
     }
     return ranked;
@@ -373,7 +373,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   if (ranked && dearest) {
     ranked->finding.evidence = {fmt::format("the region that has most of it: {}, {} of its own",
                                             evidence.store.Text(dearest->name),
-                                            FormatMs(dearest->own))};
+                                            FormatTime(dearest->own))};
   }
   return ranked;
 }
@@ -498,7 +498,7 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   if (ranked) {
     ranked->finding.evidence = {
         fmt::format("its {} kernels keep the GPU busy {}; the rest of that time it waits",
-                    FormatCount(counts.optimizer_kernels), FormatMs(busy))};
+                    FormatCount(counts.optimizer_kernels), FormatTime(busy))};
     DurationNs on_host;
     for (const std::size_t row : evidence.rows)
       on_host += evidence.host.optimizer.MeasureWithin(evidence.steps.hosts[row]);
@@ -506,7 +506,7 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
     if (on_host > time) {
       ranked->finding.evidence.push_back(
           fmt::format("the host spends {} {} on it, in part while the GPU still works",
-                      FormatMs(on_host), Each(evidence)));
+                      FormatTime(on_host), Each(evidence)));
     }
     if (!name.empty()) ranked->finding.evidence.push_back("the optimizer is " + name);
   }
@@ -593,8 +593,8 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
       use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
   if (left < unused) {
     ranked->finding.evidence.push_back(
-        fmt::format("they take {} of the {}, the host's own work about {}", FormatMs(unused),
-                    evidence.is_stretch ? "recording" : "step", FormatMs(Wall(evidence) - left)));
+        fmt::format("they take {} of the {}, the host's own work about {}", FormatTime(unused),
+                    evidence.is_stretch ? "recording" : "step", FormatTime(Wall(evidence) - left)));
   }
   return ranked;
 }
@@ -631,7 +631,7 @@ std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name
                         figure, std::string(action), remedy);
     if (ranked) {
       ranked->finding.evidence = {
-          fmt::format("{}, {} over the trace", Plural(row.count, "kernel"), FormatMs(row.total))};
+          fmt::format("{}, {} over the trace", Plural(row.count, "kernel"), FormatTime(row.total))};
       if (share_pct < row.share_pct) {
         ranked->finding.evidence.push_back(
             fmt::format("the optimizer runs {} of that", FormatPercent(100 * of_optimizer)));
@@ -688,11 +688,11 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
         fmt::format(
             "{} of it in {}, {} each: far more than the one to two microseconds that a "
             "kernel takes to start",
-            FormatMs(in_long_gaps),
+            FormatTime(in_long_gaps),
             evidence.rows.size() > 1 ? Plural(long_gaps, "long gap") + " of all steps"
                                      : Plural(long_gaps, "long gap"),
-            FormatUs(DurationNs(in_long_gaps.ns() *
-                                static_cast<std::int64_t>(evidence.rows.size()) / long_gaps))),
+            FormatTime(DurationNs(in_long_gaps.ns() *
+                                  static_cast<std::int64_t>(evidence.rows.size()) / long_gaps))),
         "so they wait for something else than their launch or the kernel before"};
   } else {
     ranked->finding.evidence = {
@@ -829,11 +829,11 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
   if (!ranked) return ranked;
   std::vector<std::string>& why = ranked->finding.evidence;
   why = {fmt::format("the median step takes {}; beyond that, the slow ones take {} in all",
-                     FormatMs(median), FormatMs(excess))};
+                     FormatTime(median), FormatTime(excess))};
   if (cause != nullptr) {
     const std::string_view name =
         WhatASlowStepDoes(evidence, causes, *cause, evidence.rows[*worst]);
-    why.push_back(fmt::format("{} of that: {}{}", FormatMs(of_cause), cause->does,
+    why.push_back(fmt::format("{} of that: {}{}", FormatTime(of_cause), cause->does,
                               name.empty() ? "" : fmt::format(" ({})", name)));
   }
   return ranked;
@@ -863,12 +863,12 @@ std::optional<Ranked> EvaluationInSteps(const Evidence& evidence, const Causes&)
   finding.figure = FormatMs(slowest->wall);
   finding.title =
       fmt::format("{} evaluated, too: {} of {} in all; step {} took {}", Plural(evaluating, "step"),
-                  FormatMs(excess), FormatMs(all), slowest->index, finding.figure);
+                  FormatTime(excess), FormatTime(all), slowest->index, finding.figure);
   finding.check_section = "steps";
   finding.action = "evaluate less often or on fewer batches; look at what its loader waits for";
   finding.evidence = {
       fmt::format("the median training step takes {}; the rest of these steps is evaluation",
-                  FormatMs(median))};
+                  FormatTime(median))};
   return ranked;
 }
 

@@ -219,7 +219,7 @@ void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
     ++count;
     total += store.host_events.duration[row];
   }
-  if (count > 0) log.Add(ImportIssue::kBufferOverhead, -1, FormatMs(total) + " in all", count);
+  if (count > 0) log.Add(ImportIssue::kBufferOverhead, -1, FormatTime(total) + " in all", count);
 }
 
 /// A number that is no less than 0 among the arguments of an instant.

@@ -10,7 +10,7 @@
 #include "loader/loader_profile.h"
 #include "loader/loading_forecast.h"
 #include "loader/loading_verdict.h"
-#include "render/escape.h"
+#include "render/text_page.h"
 
 namespace headroom {
 
@@ -31,6 +31,9 @@ struct DataReport {
 
 /// headroom.data/1, docs/data.md.
 std::string RenderDataJson(const DataReport& report);
-std::string RenderDataText(const DataReport& report, bool color, Charset charset);
+/// One screen.
+std::string RenderDataSummary(const DataReport& report, const PageStyle& style);
+/// All sections.
+std::string RenderDataText(const DataReport& report, const PageStyle& style);
 
 }  // namespace headroom

@@ -25,10 +25,8 @@ std::string TitleOf(const StageRow& row) {
   return row.kind == "pin" ? "(pin)" : fmt::format("({})", row.kind);
 }
 
-std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
-
 std::string WithShare(DurationNs part, DurationNs whole) {
-  return fmt::format("{} ({})", FormatMs(part), FormatPercent(SharePct(part, whole)));
+  return fmt::format("{} ({})", FormatTime(part), FormatPercent(SharePct(part, whole)));
 }
 
 std::string_view BoundTitle(LoadingBound bound) {
@@ -95,7 +93,8 @@ std::string CostliestStage(const DataReport& report) {
   const std::vector<StageRow> rows = StageRows(report.loaders.front());
   if (rows.empty()) return "";
   return fmt::format(" The costliest stage is {}: {} of a sample, {}.", TitleOf(rows.front()),
-                     Ms(rows.front().per_sample_us / 1e3), FormatPercent(rows.front().share_pct));
+                     FormatMs(rows.front().per_sample_us / 1e3),
+                     FormatPercent(rows.front().share_pct));
 }
 
 void WriteStages(TextPage& page, const LoaderProfile& loader) {
@@ -110,7 +109,7 @@ void WriteStages(TextPage& page, const LoaderProfile& loader) {
       {{"stage", Kind::kName, [](const StageRow& r) { return Span{TitleOf(r)}; }},
        {"a sample", Kind::kNumber,
         [](const StageRow& r) {
-          return Span{Ms(r.per_sample_us / 1e3), Style::kBold};
+          return Span{FormatMs(r.per_sample_us / 1e3), Style::kBold};
         }},
        {"share", Kind::kNumber, [](const StageRow& r) { return Span{FormatPercent(r.share_pct)}; }},
        {"running", Kind::kNumber,
@@ -133,45 +132,44 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
                                    std::pair("the same samples again", &probe.again)}) {
     if (*time) rows.push_back({what, &**time});
   }
-  WriteTable<Row>(page, rows,
-                  {{"", Kind::kText, [](const Row& r) { return Span{std::string(r.what)}; }},
-                   {"mean", Kind::kNumber,
-                    [](const Row& r) {
-                      return Span{Ms(r.time->mid), Style::kBold};
-                    }},
-                   {"95 % interval", Kind::kNumber,
-                    [](const Row& r) {
-                      return Span{fmt::format("{} to {}", Ms(r.time->low), Ms(r.time->high))};
-                    }},
-                   {"means", Kind::kNumber,
-                    [](const Row& r) { return Span{fmt::format("{}", r.time->count)}; }}});
+  WriteTable<Row>(
+      page, rows,
+      {{"", Kind::kText, [](const Row& r) { return Span{std::string(r.what)}; }},
+       {"mean (95 % interval)", Kind::kNumber,
+        [](const Row& r) {
+          return Span{FormatTimeBetween(r.time->mid, r.time->low, r.time->high), Style::kBold};
+        }},
+       {"means", Kind::kNumber,
+        [](const Row& r) { return Span{fmt::format("{}", r.time->count)}; }}});
   if (probe.loader_cost) {
-    page.Paragraph(
-        "  ", fmt::format("The loader costs {} of a step ({} to {}).", Ms(probe.loader_cost->mid),
-                          Ms(probe.loader_cost->low), Ms(probe.loader_cost->high)));
+    page.Paragraph("  ",
+                   fmt::format("The loader costs {} of a step.",
+                               FormatTimeBetween(probe.loader_cost->mid, probe.loader_cost->low,
+                                                 probe.loader_cost->high)));
   }
   if (probe.storage && probe.storage->mid) {
-    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch ({} to {}).",
-                                     Ms(*probe.storage->mid), Ms(*probe.storage->low),
-                                     Ms(probe.storage->high)));
+    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch.",
+                                     FormatTimeBetween(*probe.storage->mid, *probe.storage->low,
+                                                       probe.storage->high)));
   } else if (probe.storage) {
     page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch at most.",
-                                     Ms(probe.storage->high)));
+                                     FormatMs(probe.storage->high)));
   }
   if (const std::optional<double> limit = probe.LimitMs()) {
     page.Paragraph("  ", fmt::format("With these workers no step gets below {}, the slower of loop "
                                      "and preparation, wherever the samples lie.",
-                                     Ms(*limit)));
+                                     FormatMs(*limit)));
   }
   for (const std::string& doubt : probe.doubts) page.Paragraph("  - ", doubt + ".");
 }
 
-void WriteOptions(TextPage& page, const DataReport& report) {
-  struct Row {
-    const LoadingOption* option;
-    std::string note;
-  };
-  std::vector<Row> rows;
+struct OptionRow {
+  const LoadingOption* option;
+  std::string note;
+};
+
+std::vector<OptionRow> OptionRows(const DataReport& report) {
+  std::vector<OptionRow> rows;
   const auto& options = report.search.options;
   for (const LoadingOption& option : report.asked) rows.push_back({&option, "asked for"});
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -182,44 +180,52 @@ void WriteOptions(TextPage& page, const DataReport& report) {
     const bool chosen = i == report.search.cheapest;
     rows.push_back({&options[i], is_recorded ? "as recorded" : chosen ? "enough" : ""});
   }
-  page.Heading("What other settings would buy",
-               fmt::format("simulated from {} batches", report.model->batches.size()), Style::kDim);
-  WriteTable<Row>(
-      page, rows,
-      {{"setting", Kind::kName, [](const Row& r) { return Span{r.option->name}; }},
-       {"step", Kind::kNumber,
-        [](const Row& r) {
-          return Span{Ms(r.option->outcome.mid_ms), Style::kBold};
-        }},
-       {"interval", Kind::kNumber,
-        [](const Row& r) {
-          return Span{
-              fmt::format("{} to {}", Ms(r.option->outcome.low_ms), Ms(r.option->outcome.high_ms))};
-        }},
-       {"speed", Kind::kNumber,
-        [&](const Row& r) {
-          return Span{fmt::format("{:.2f} x", SpeedupOf(r.option->outcome, *report.model))};
-        }},
-       {"samples/s", Kind::kNumber,
-        [](const Row& r) {
-          return Span{r.option->outcome.samples_per_s > 0
-                          ? fmt::format("{:.4g}", r.option->outcome.samples_per_s)
-                          : ""};
-        }},
-       {"", Kind::kText, [](const Row& r) {
-          std::string note = r.note;
-          const auto add = [&](bool holds, std::string_view what) {
-            if (holds) note += fmt::format("{}{}", note.empty() ? "" : ", ", what);
-          };
-          add(r.option->oversubscribed, "crowded");
-          add(r.option->exceeds_memory, "too much memory");
-          return Span{note, Style::kDim};
-        }}});
+  return rows;
+}
+
+void WriteOptionTable(TextPage& page, const DataReport& report, std::span<const OptionRow> rows) {
+  using Row = OptionRow;
+  WriteTable<Row>(page, rows,
+                  {{"setting", Kind::kName, [](const Row& r) { return Span{r.option->name}; }},
+                   {"step", Kind::kNumber,
+                    [](const Row& r) {
+                      const auto& outcome = r.option->outcome;
+                      return Span{
+                          FormatTimeBetween(outcome.mid_ms, outcome.low_ms, outcome.high_ms),
+                          Style::kBold};
+                    }},
+                   {"speedup", Kind::kNumber,
+                    [&](const Row& r) {
+                      return Span{FormatFactor(SpeedupOf(r.option->outcome, *report.model))};
+                    }},
+                   {"samples/s", Kind::kNumber,
+                    [](const Row& r) {
+                      return Span{r.option->outcome.samples_per_s > 0
+                                      ? FormatNumber(r.option->outcome.samples_per_s)
+                                      : ""};
+                    }},
+                   {"", Kind::kText, [](const Row& r) {
+                      std::string note = r.note;
+                      const auto add = [&](bool holds, std::string_view what) {
+                        if (holds) note += fmt::format("{}{}", note.empty() ? "" : ", ", what);
+                      };
+                      add(r.option->oversubscribed, "crowded");
+                      add(r.option->exceeds_memory, "too much memory");
+                      return Span{note, Style::kDim};
+                    }}});
   if (std::ranges::any_of(rows, [](const Row& r) { return r.option->oversubscribed; })) {
     page.Paragraph("  ", "crowded: more threads want to run than there are cores.", Style::kPlain,
                    Style::kDim);
   }
-  for (const Row& row : rows) {
+}
+
+void WriteOptions(TextPage& page, const DataReport& report) {
+  const auto& options = report.search.options;
+  const std::vector<OptionRow> rows = OptionRows(report);
+  page.Heading("What other settings would buy",
+               fmt::format("simulated from {} batches", report.model->batches.size()), Style::kDim);
+  WriteOptionTable(page, report, rows);
+  for (const OptionRow& row : rows) {
     if (!row.option->exceeds_memory) continue;
     page.Paragraph(
         "  ",
@@ -234,16 +240,16 @@ void WriteOptions(TextPage& page, const DataReport& report) {
   page.Paragraph("  ",
                  fmt::format("Were every batch there at once, a step would take {}. The "
                              "cheapest setting within 2 % of the best one is {}{}.",
-                             Ms(report.search.ideal.mid_ms), enough.name,
+                             FormatMs(report.search.ideal.mid_ms), enough.name,
                              enough.memory_bytes > 0 ? fmt::format(" ({} of batches under way)",
                                                                    FormatBytes(enough.memory_bytes))
                                                      : ""));
-  page.Paragraph(
-      "  ",
-      fmt::format("Check: the recorded setting simulates to {}, and took {}.",
-                  Ms(static_cast<double>(report.model->period.ns()) / kNsPerMs / report.correction),
-                  FormatMs(report.model->period)),
-      Style::kPlain, Style::kDim);
+  page.Paragraph("  ",
+                 fmt::format("Check: the recorded setting simulates to {}, and took {}.",
+                             FormatMs(static_cast<double>(report.model->period.ns()) / kNsPerMs /
+                                      report.correction),
+                             FormatTime(report.model->period)),
+                 Style::kPlain, Style::kDim);
   constexpr double kFarOff = 1.25;
   if (std::max(report.correction, 1 / report.correction) > kFarOff) {
     page.Paragraph("  - ",
@@ -270,10 +276,10 @@ void WriteGpu(TextPage& page, const LoadingSplit& split) {
   if (!split.exposed_wait && !split.transfer) return;
   std::string text;
   if (split.exposed_wait)
-    text = fmt::format("feels {} of a step's wait", FormatMs(*split.exposed_wait));
+    text = fmt::format("feels {} of a step's wait", FormatTime(*split.exposed_wait));
   if (split.transfer) {
     text += fmt::format("{}copies that nothing hides take {}", text.empty() ? "" : "; ",
-                        FormatMs(*split.transfer));
+                        FormatTime(*split.transfer));
   }
   page.Paragraph(fmt::format("  {:<9}", "GPU"), text, Style::kDim);
 }
@@ -285,7 +291,7 @@ void WriteLoop(TextPage& page, const DataReport& report) {
   page.Heading(fmt::format("Input pipeline: {}", waits ? "too slow" : BoundTitle(split.bound)), "",
                Style::kPlain);
   page.Paragraph("  ", fmt::format("The loop waits {} of the mean step ({}) for its batch.",
-                                   WithShare(split.wait, split.period), FormatMs(split.period)));
+                                   WithShare(split.wait, split.period), FormatTime(split.period)));
   if (!waits) page.Paragraph("  ", BoundSentence(report));
   WriteGpu(page, split);
   page.Paragraph("  ",
@@ -294,10 +300,44 @@ void WriteLoop(TextPage& page, const DataReport& report) {
                  "the program.");
 }
 
+/// What was recorded and asked for, the cheapest that is enough, and the next best ones.
+std::vector<OptionRow> BestRows(const DataReport& report) {
+  constexpr std::size_t kRows = 6;
+  std::vector<OptionRow> rows = OptionRows(report);
+  std::stable_sort(rows.begin(), rows.end(), [](const OptionRow& a, const OptionRow& b) {
+    const bool a_noted = !a.note.empty(), b_noted = !b.note.empty();
+    return a_noted != b_noted ? a_noted : a.option->outcome.mid_ms < b.option->outcome.mid_ms;
+  });
+  if (rows.size() > kRows) rows.resize(kRows);
+  std::stable_sort(rows.begin(), rows.end(), [](const OptionRow& a, const OptionRow& b) {
+    return a.option->outcome.mid_ms > b.option->outcome.mid_ms;
+  });
+  return rows;
+}
+
 }  // namespace
 
-std::string RenderDataText(const DataReport& report, bool color, Charset charset) {
-  TextPage page(color, charset);
+std::string RenderDataSummary(const DataReport& report, const PageStyle& style) {
+  if (report.loaders.empty() || report.probe || !report.model || report.split.period.ns() == 0)
+    return RenderDataText(report, style);
+  TextPage page(style);
+  const LoadingSplit& split = report.split;
+  page.Paragraph("",
+                 fmt::format("The loop waits {} of each {} step for its batch.",
+                             WithShare(split.wait, split.period), FormatTime(split.period)),
+                 Style::kPlain, Style::kBold);
+  page.Paragraph("", BoundSentence(report) + CostliestStage(report));
+  page.Blank();
+  WriteOptionTable(page, report, BestRows(report));
+  page.Blank();
+  page.Paragraph("", fmt::format("If every batch were ready, a step would take {}.",
+                                 FormatMs(report.search.ideal.mid_ms)));
+  page.Line({{"More: --full (stages, loader, doubts), or a setting: workers=4", Style::kDim}});
+  return std::move(page).Take();
+}
+
+std::string RenderDataText(const DataReport& report, const PageStyle& style) {
+  TextPage page(style);
   if (report.loaders.empty()) {
     WriteLoop(page, report);
     return std::move(page).Take();
@@ -306,8 +346,9 @@ std::string RenderDataText(const DataReport& report, bool color, Charset charset
   const LoadingSplit& split = report.split;
   page.Heading(fmt::format("Input pipeline: {}", BoundTitle(split.bound)), "", Style::kPlain);
   if (split.period.ns() > 0) {
-    page.Paragraph("  ", fmt::format("The loop waits {} of each {} step for its batch.",
-                                     WithShare(split.wait, split.period), FormatMs(split.period)));
+    page.Paragraph("  ",
+                   fmt::format("The loop waits {} of each {} step for its batch.",
+                               WithShare(split.wait, split.period), FormatTime(split.period)));
     page.Paragraph("  ", BoundSentence(report) + CostliestStage(report));
   } else {
     page.Paragraph("  ",
@@ -330,11 +371,11 @@ std::string RenderDataText(const DataReport& report, bool color, Charset charset
   line("loader", settings);
   if (split.cpu) {
     line("a batch", fmt::format("{} to prepare: {} computing, {} blocked, {} without a core",
-                                FormatMs(split.batch), WithShare(*split.cpu, split.batch),
+                                FormatTime(split.batch), WithShare(*split.cpu, split.batch),
                                 WithShare(*split.blocked, split.batch),
                                 WithShare(*split.queued, split.batch)));
   } else {
-    line("a batch", fmt::format("{} to prepare", FormatMs(split.batch)));
+    line("a batch", fmt::format("{} to prepare", FormatTime(split.batch)));
   }
   if (split.called_bytes && *split.called_bytes > 0) {
     line("files", fmt::format("{} read a batch, {} of it from storage, the rest was in memory",
@@ -345,10 +386,10 @@ std::string RenderDataText(const DataReport& report, bool color, Charset charset
     line("queue", fmt::format("{:.1f} batches ready when the loop asks; workers are busy {} of "
                               "their time; taking a batch over takes {}",
                               split.ready, FormatPercent(100 * split.workers_busy),
-                              FormatMs(split.handover)));
+                              FormatTime(split.handover)));
   }
   if (split.epoch_start.ns() > 0) {
-    line("epochs", fmt::format("{} to begin one, {} of them", FormatMs(split.epoch_start),
+    line("epochs", fmt::format("{} to begin one, {} of them", FormatTime(split.epoch_start),
                                FormatCount(loader.epochs)));
   }
   WriteGpu(page, split);

@@ -68,9 +68,9 @@ std::string RenderBaselinesJson(const BaselineList& list) {
   return std::move(json).Take() + "\n";
 }
 
-std::string RenderBaselinesText(const BaselineList& list, bool color, Charset charset) {
-  TextPage page(color, charset);
-  page.Heading("Baselines", Printable(list.folder, charset), Style::kDim);
+std::string RenderBaselinesText(const BaselineList& list, const PageStyle& style) {
+  TextPage page(style);
+  page.Heading("Baselines", Printable(list.folder, style.charset), Style::kDim);
   std::vector<std::vector<Span>> rows;
   for (const ListedBaseline& row : list.baselines) {
     if (!row.problem.empty()) {

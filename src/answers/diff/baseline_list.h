@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "compare/job_profile.h"
-#include "render/escape.h"
+#include "render/text_page.h"
 
 namespace headroom {
 
@@ -28,6 +28,6 @@ Result<BaselineList> ListBaselines(const std::string& folder);
 
 /// headroom.baselines/1, docs/diff.md.
 std::string RenderBaselinesJson(const BaselineList& list);
-std::string RenderBaselinesText(const BaselineList& list, bool color, Charset charset);
+std::string RenderBaselinesText(const BaselineList& list, const PageStyle& style);
 
 }  // namespace headroom

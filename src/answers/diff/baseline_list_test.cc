@@ -50,7 +50,7 @@ TEST_F(BaselineListTest, MarksFilesThatAreNotBaselines) {
   EXPECT_TRUE(json["baselines"][0]["steps"].is_null());
   EXPECT_EQ(json["baselines"][0]["problem"], "not a baseline that can be read");
 
-  const std::string text = RenderBaselinesText(list, false, Charset::kAscii);
+  const std::string text = RenderBaselinesText(list, {.charset = Charset::kAscii});
   EXPECT_NE(text.find("main"), std::string::npos);
   EXPECT_NE(text.find("gpu-bound"), std::string::npos);
   EXPECT_NE(text.find("not a baseline that can be read"), std::string::npos);
@@ -60,7 +60,7 @@ TEST_F(BaselineListTest, AFolderThatIsNotThereHasNone) {
   const Result<BaselineList> list = ListBaselines((folder_ / "gone").string());
   ASSERT_TRUE(list.ok());
   EXPECT_TRUE(list.value().baselines.empty());
-  EXPECT_NE(RenderBaselinesText(list.value(), false, Charset::kAscii).find("There is none;"),
+  EXPECT_NE(RenderBaselinesText(list.value(), {.charset = Charset::kAscii}).find("There is none;"),
             std::string::npos);
 }
 

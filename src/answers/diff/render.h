@@ -9,7 +9,7 @@
 
 #include "compare/gate.h"
 #include "compare/job_diff.h"
-#include "render/escape.h"
+#include "render/text_page.h"
 
 namespace headroom {
 
@@ -19,7 +19,10 @@ struct DiffReport {
   std::size_t top = 8;             ///< Rows of each table of the text and the Markdown.
 };
 
-std::string RenderDiffText(const DiffReport& report, bool color, Charset charset);
+/// One screen.
+std::string RenderDiffSummary(const DiffReport& report, const PageStyle& style);
+/// All sections.
+std::string RenderDiffText(const DiffReport& report, const PageStyle& style);
 /// For a pull request: the verdict first. At most `max_bytes` long: tables lose rows first, then
 /// the end is cut after a line. Each row of a table has the id that `report --show` takes.
 /// REQUIRES: max_bytes >= 200.

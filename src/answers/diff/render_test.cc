@@ -91,9 +91,7 @@ GateResult Failed() {
   return {.verdict = GateVerdict::kFail, .rules = {rule}};
 }
 
-std::string Text(const DiffReport& report) {
-  return RenderDiffText(report, /*color=*/false, Charset::kUtf8);
-}
+std::string Text(const DiffReport& report) { return RenderDiffText(report, PageStyle()); }
 
 template <typename Visit>
 void ForEachLine(const std::string& text, Visit visit) {
@@ -105,8 +103,8 @@ void ForEachLine(const std::string& text, Visit visit) {
 }
 
 TEST(DiffSentences, ChangesHaveASign) {
-  EXPECT_EQ(MsText(12.34), "12.34 ms");
-  EXPECT_EQ(ChangeMsText(12.34), "+12.34 ms");
+  EXPECT_EQ(MsText(12.34), "12.3 ms");
+  EXPECT_EQ(ChangeMsText(12.34), "+12.3 ms");
   EXPECT_EQ(ChangeMsText(-0.5), "-0.500 ms");
   EXPECT_EQ(ChangeMsText(0), "0 ms");
   EXPECT_EQ(ChangePctText(100, 103.25), "+3.2 %");
@@ -118,10 +116,9 @@ TEST(DiffSentences, ChangesHaveASign) {
 TEST(DiffSentences, OfTheStep) {
   const JobDiff diff = Demo().diff;
   EXPECT_EQ(StepSentence(diff),
-            "100.00 ms -> 80.00 ms, -20.00 ms (-20.0 %); 95 % sure of -21.00 ms to -19.00 ms");
+            "100 ms -> 80.0 ms, -20.0 ms (-20.0 %); 95 % sure of -21.0 ms to -19.0 ms");
   EXPECT_EQ(ExplanationSentence(diff),
-            "aten::add_ -25.00 ms; against it GPU idle: waits for the "
-            "host +5.00 ms");
+            "aten::add_ -25.0 ms; against it GPU idle: waits for the host +5.00 ms");
   ExpectHas(NoiseSentence(diff), "The change is beyond noise (the spread over steps, and ");
   EXPECT_EQ(SideText(diff.a), "a.json: 12 steps, health A");
   EXPECT_EQ(NotComparableText(diff),
@@ -187,9 +184,9 @@ TEST(DiffText, HasTheSectionsOfTheChange) {
   const std::string text = Text(Demo());
   for (const char* words :
        {"  A       a.json: 12 steps, health A\n", "  Verdict both: host\n",
-        "  aten::add_                     60.000  35.000  -25.000      -25.0 %\n",
-        "  the step (median)             100.000  80.000  -20.000      -20.0 %\n", "10 -> 2", "new",
-        "  aten::add_  60.00 ms -> 35.00 ms\n    was  add_kernel and 1 more\n    is   fused_adam\n",
+        "  aten::add_                     60.00  35.00  -25.00      -25.0 %\n",
+        "  the step (median)             100.00  80.00  -20.00      -20.0 %\n", "10 -> 2", "new",
+        "  aten::add_  60.0 ms -> 35.0 ms\n    was  add_kernel and 1 more\n    is   fused_adam\n",
         "A100", "  same     batch\n"})
     ExpectHas(text, words);
   EXPECT_EQ(text.find("Gate"), std::string::npos) << "no rule was given";
@@ -214,7 +211,7 @@ TEST(DiffText, NoNameBreaksOut) {
     report.diff.swaps[0].gone = report.diff.swaps[0].fresh = {name};
     ForEachLine(Text(report), [](const std::string& line) {
       EXPECT_EQ(Printable(line), line);
-      EXPECT_LE(DisplayWidth(line), TextPage::kWidth) << line;
+      EXPECT_LE(DisplayWidth(line), PageStyle::kWidth) << line;
     });
     std::size_t cells = 0;
     ForEachLine(RenderDiffMarkdown(report, kBytes), [&](const std::string& line) {

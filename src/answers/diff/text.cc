@@ -31,20 +31,53 @@ std::string CallsText(double calls) {
 
 class DiffText {
  public:
-  DiffText(const DiffReport& report, bool color, Charset charset)
-      : report_(report), diff_(report.diff), page_(color, charset) {}
+  DiffText(const DiffReport& report, const PageStyle& style)
+      : report_(report), diff_(report.diff), page_(style) {}
+
+  /// One screen: the step, what may make the two incomparable, and where the change is.
+  std::string Summary() {
+    const bool changed = diff_.step_changed();
+    page_.Paragraph(!changed               ? "No change beyond noise: "
+                    : diff_.step.delta < 0 ? "B is faster: "
+                                           : "B is slower: ",
+                    StepSentence(diff_) + ".",
+                    !changed               ? Style::kBold
+                    : diff_.step.delta < 0 ? Style::kGood
+                                           : Style::kBad);
+    if (diff_.corrected) {
+      page_.Paragraph(
+          "Without the profiler: ",
+          fmt::format("{} -> {} ({}).", MsText(diff_.corrected->a), MsText(diff_.corrected->b),
+                      ChangePctText(diff_.corrected->a, diff_.corrected->b)));
+    }
+    page_.Paragraph("  A  ", Shown(fmt::format("{}, {}", SideText(diff_.a), diff_.a.verdict)),
+                    Style::kDim, Style::kDim);
+    page_.Paragraph("  B  ", Shown(fmt::format("{}, {}", SideText(diff_.b), diff_.b.verdict)),
+                    Style::kDim, Style::kDim);
+    if (!diff_.comparable)
+      page_.Paragraph("Not comparable: ", Shown(Differences()) + ".", Style::kWarning);
+    if (report_.gate) Gate(*report_.gate);
+    page_.Blank();
+    constexpr std::size_t kRows = 8;
+    Account(kRows);
+    page_.Blank();
+    page_.Line({{"More: --full (comparability, phases, operators, kernels), --json", Style::kDim}});
+    return std::move(page_).Take();
+  }
 
   std::string Render() {
     Head();
     if (report_.gate) Gate(*report_.gate);
     Facts();
-    Account();
+    page_.Heading("What the change consists of", "ms per step; the rows sum to the step's change",
+                  Style::kDim);
+    Account(diff_.account.size());
     Sides();
     Ranks();
-    Rows("Operators", "GPU time by operator, ms a step", diff_.operators, Kind::kName);
-    Rows("Kernels", "GPU time by kernel, ms a step", diff_.kernels, Kind::kKernel);
+    Rows("Operators", "GPU time by operator, ms per step", diff_.operators, Kind::kName);
+    Rows("Kernels", "GPU time by kernel, ms per step", diff_.kernels, Kind::kKernel);
     Swaps();
-    Rows("Layers", "GPU time by layer, ms a step", diff_.layers, Kind::kName);
+    Rows("Layers", "GPU time by layer, ms per step", diff_.layers, Kind::kName);
     return std::move(page_).Take();
   }
 
@@ -129,34 +162,57 @@ class DiffText {
     list("  unknown  ", unknown);
   }
 
-  void Account() {
-    page_.Heading("What the change consists of", "ms a step; the rows sum to the step's change",
-                  Style::kDim);
-    Cells rows;
-    double a = 0, b = 0;
-    for (const AccountRow& row : diff_.account) {
-      a += row.a_ms;
-      b += row.b_ms;
-      rows.push_back(
-          {{AccountLabel(row)},
-           {fmt::format("{:.3f}", row.a_ms)},
-           {fmt::format("{:.3f}", row.b_ms)},
-           {fmt::format("{:+.3f}", row.change_ms())},
-           {diff_.step.a > 0 ? fmt::format("{:+.1f} %", 100 * row.change_ms() / diff_.step.a)
-                             : ""}});
+  std::string Number(double ms) const { return fmt::format("{:.{}f}", ms, digits_); }
+  std::string Change(double ms) const { return fmt::format("{:+.{}f}", ms, digits_); }
+
+  /// The facts that keep the two from being compared.
+  std::string Differences() const {
+    std::string text;
+    for (const ComparedFact& fact : diff_.facts) {
+      if (fact.state != FactState::kDifferent || !fact.blocks || fact.accepted) continue;
+      text += fmt::format("{}{} ({}, {})", text.empty() ? "" : "; ", fact.label, fact.a, fact.b);
     }
-    rows.push_back({{"the step (median)", Style::kBold},
-                    {fmt::format("{:.3f}", a), Style::kBold},
-                    {fmt::format("{:.3f}", b), Style::kBold},
-                    {fmt::format("{:+.3f}", b - a), Style::kBold},
-                    {diff_.step.a > 0 ? fmt::format("{:+.1f} %", 100 * (b - a) / diff_.step.a) : "",
-                     Style::kBold}});
-    page_.Table({{"part of the step", Kind::kName}, {"A"}, {"B"}, {"change"}, {"of A's step"}},
-                rows);
+    return text;
+  }
+
+  /// The largest `top` parts of the change, the rest of them as one.
+  void Account(std::size_t top) {
+    std::vector<const AccountRow*> order;
+    for (const AccountRow& row : diff_.account) order.push_back(&row);
+    if (order.size() > top) {
+      std::stable_sort(order.begin(), order.end(), [](const AccountRow* a, const AccountRow* b) {
+        return std::abs(a->change_ms()) > std::abs(b->change_ms());
+      });
+    }
+    Cells rows;
+    double a = 0, b = 0, rest_a = 0, rest_b = 0;
+    const auto add = [&](std::string label, double from, double to, Style style = Style::kPlain) {
+      rows.push_back(
+          {{std::move(label), style},
+           {Number(from), style},
+           {Number(to), style},
+           {Change(to - from), style},
+           {diff_.step.a > 0 ? fmt::format("{:+.1f} %", 100 * (to - from) / diff_.step.a) : "",
+            style}});
+    };
+    for (const AccountRow* row : order) {
+      a += row->a_ms;
+      b += row->b_ms;
+      if (rows.size() < top) {
+        add(AccountLabel(*row), row->a_ms, row->b_ms);
+      } else {
+        rest_a += row->a_ms;
+        rest_b += row->b_ms;
+      }
+    }
+    if (order.size() > top)
+      add(fmt::format("{} smaller changes", order.size() - top), rest_a, rest_b);
+    add("the step (median)", a, b, Style::kBold);
+    page_.Table({{"ms per step", Kind::kName}, {"A"}, {"B"}, {"change"}, {"of A's step"}}, rows);
   }
 
   void Sides() {
-    page_.Heading("Phases", "ms a step, mean", Style::kDim);
+    page_.Heading("Phases", "ms per step, mean", Style::kDim);
     Cells rows;
     for (std::size_t i = 0; i < kPhaseNames.size(); ++i) {
       const double a = diff_.a.phases_ms[i], b = diff_.b.phases_ms[i];
@@ -164,9 +220,9 @@ class DiffText {
       std::string name(kPhaseNames[i]);
       std::replace(name.begin(), name.end(), '_', ' ');
       rows.push_back({{name == "host to device" ? "copy to GPU" : name},
-                      {fmt::format("{:.3f}", a)},
-                      {fmt::format("{:.3f}", b)},
-                      {fmt::format("{:+.3f}", b - a)},
+                      {Number(a)},
+                      {Number(b)},
+                      {Change(b - a)},
                       {ChangePctText(a, b)}});
     }
     for (const auto& [name, label] :
@@ -181,7 +237,7 @@ class DiffText {
                        [&, of = name](const FigureChange& f) { return f.name == of; });
       if (found == diff_.figures.end()) continue;
       const Difference& change = found->change;
-      const int digits = name.ends_with("_ms") ? 3 : 1;
+      const int digits = name.ends_with("_ms") ? digits_ : 1;
       rows.push_back({{std::string(label)},
                       {fmt::format("{:.{}f}", change.a, digits)},
                       {fmt::format("{:.{}f}", change.b, digits)},
@@ -193,7 +249,7 @@ class DiffText {
 
   void Ranks() {
     if (diff_.ranks.empty()) return;
-    page_.Heading("Ranks", "ms a step; all other figures are means over the ranks", Style::kDim);
+    page_.Heading("Ranks", "ms per step; all other figures are means over the ranks", Style::kDim);
     for (const std::string& sentence : RankSentences(diff_)) page_.Paragraph("  ", Shown(sentence));
     Cells rows;
     const std::vector<RankChange> ranks = RanksByChange(diff_);
@@ -203,7 +259,7 @@ class DiffText {
       const auto add = [&](auto figure) {
         for (const std::optional<RankFigures>& side : {rank.a, rank.b}) {
           const std::optional<double> ms = side ? figure(*side) : std::nullopt;
-          cells.push_back({ms ? fmt::format("{:.3f}", *ms) : ""});
+          cells.push_back({ms ? Number(*ms) : ""});
         }
       };
       add([](const RankFigures& r) { return std::optional(r.step_ms); });
@@ -246,15 +302,15 @@ class DiffText {
       const bool both = row.state == RowChange::State::kChanged;
       rows.push_back(
           {{row.name},
-           {both                                  ? fmt::format("{:.3f}", row.ms.a)
+           {both                                  ? Number(row.ms.a)
             : row.state == RowChange::State::kNew ? "new"
-                                                  : fmt::format("{:.3f}", row.ms.a)},
-           {row.state == RowChange::State::kGone ? "gone" : fmt::format("{:.3f}", row.ms.b)},
-           {fmt::format("{:+.3f}", row.ms.delta), StyleOfChange(row.ms)},
+                                                  : Number(row.ms.a)},
+           {row.state == RowChange::State::kGone ? "gone" : Number(row.ms.b)},
+           {Change(row.ms.delta), StyleOfChange(row.ms)},
            {row.calls_a == row.calls_b ? CallsText(row.calls_a)
                                        : CallsText(row.calls_a) + " -> " + CallsText(row.calls_b)},
-           {both ? fmt::format("{:+.3f}", row.by_count_ms) : ""},
-           {both ? fmt::format("{:+.3f}", row.by_time_ms) : ""}});
+           {both ? Change(row.by_count_ms) : ""},
+           {both ? Change(row.by_time_ms) : ""}});
     }
     if (rows.empty()) return;
     page_.Heading(title, note, Style::kDim);
@@ -294,12 +350,17 @@ class DiffText {
   const DiffReport& report_;
   const JobDiff& diff_;
   TextPage page_;
+  int digits_ = diff_.step.a < 10 ? 3 : 2;  ///< After the point, of milliseconds.
 };
 
 }  // namespace
 
-std::string RenderDiffText(const DiffReport& report, bool color, Charset charset) {
-  return DiffText(report, color, charset).Render();
+std::string RenderDiffSummary(const DiffReport& report, const PageStyle& style) {
+  return DiffText(report, style).Summary();
+}
+
+std::string RenderDiffText(const DiffReport& report, const PageStyle& style) {
+  return DiffText(report, style).Render();
 }
 
 }  // namespace headroom

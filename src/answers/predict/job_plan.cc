@@ -73,8 +73,8 @@ std::string ClusterNameOf(const InstancePrice& price) {
 }  // namespace
 
 Status JobPlanQuestion::Check() const {
-  const bool of_a_job = !prices_path.empty() || !provider.empty() || !region.empty() ||
-                        !pue.empty() || !carbon_path.empty() || max_hours || max_money;
+  const bool of_a_job =
+      !region.empty() || !pue.empty() || !carbon_path.empty() || max_hours || max_money;
   for (const auto& [flag, limit] :
        {std::pair("--max-hours", max_hours), std::pair("--max-money", max_money)}) {
     if (limit && !(*limit > 0 && std::isfinite(*limit)))
@@ -82,7 +82,7 @@ Status JobPlanQuestion::Check() const {
   }
   if (!of_a_job || total_steps) return Status::Ok();
   return Status::Usage(
-      "--prices, --provider, --max-hours, --max-money, --region, --pue and --carbon are about a "
+      "--max-hours, --max-money, --region, --pue and --carbon are about a "
       "whole job: say its length with --total-steps N");
 }
 
@@ -129,9 +129,7 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
     Result<std::vector<InstancePrice>> sample = LoadSamplePrices();
     if (!sample.ok()) return sample.status();
     prices_ = std::move(sample).value();
-    prices_from_ =
-        "a sample that ships, each with the day at which it was listed; give your own with "
-        "--prices";
+    prices_from_ = "built-in sample of dated listings; yours: --prices FILE";
   } else {
     const Result<std::string> text = ReadRequiredFile("--prices", question_.prices_path);
     if (!text.ok()) return text.status();
@@ -174,7 +172,7 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
     }
     gpu_of_price_.push_back(device->short_name);
   }
-  return FindMachines();
+  return has_length() ? FindMachines() : Status::Ok();
 }
 
 Status JobPlan::Refuse(const InstancePrice& price, std::string_view why) const {
@@ -237,18 +235,35 @@ JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
 }
 
 Status JobPlan::Load(const DeviceCatalog& devices) {
-  if (!question_.total_steps) return Status::Ok();
-  if (Status status = LoadCarbon(); !status.ok()) return status;
+  if (Status status = has_length() ? LoadCarbon() : Status::Ok(); !status.ok()) return status;
   return LoadPrices(devices);
 }
 
+void JobPlan::AddMoneyPerSample(PredictedTarget& target) const {
+  if (!target.samples || target.fits == false) return;
+  // The job's GPUs work on as many times the samples, so that their number cancels out.
+  constexpr double kMillion = 1e6;
+  const double hours =
+      kMillion / static_cast<double>(*target.samples) * target.step.mid / kMsPerHour;
+  for (std::size_t i = 0; i < prices_.size(); ++i) {
+    const InstancePrice& price = prices_[i];
+    if (gpu_of_price_[i] != target.gpu) continue;
+    if (!target.currency.empty() && target.currency != price.currency) continue;
+    const double money = hours * price.price_per_hour / static_cast<double>(price.gpus);
+    target.money_per_million_samples =
+        std::min(target.money_per_million_samples.value_or(money), money);
+    target.currency = price.currency;
+  }
+}
+
 void JobPlan::Make(PredictReport& report) const {
+  report.prices = prices_from_;
+  for (PredictedTarget& target : report.targets) AddMoneyPerSample(target);
   if (!question_.total_steps) return;
   report.total_steps = static_cast<double>(*question_.total_steps);
   report.carbon =
       fmt::format("{} ({:.0f} g a kWh, {}, {}: {}), times {:.2f} for the data centre", grid_->name,
                   grid_->g_co2_per_kwh, grid_->basis, grid_->year, grid_->source, pue_value_);
-  report.prices = prices_from_;
   for (std::size_t begin = 0, end = 0; begin < report.targets.size(); begin = end) {
     while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
       ++end;

@@ -39,17 +39,17 @@ class JobPlan {
   /// Returns whether the question gives the job's length.
   bool has_length() const { return question_.total_steps.has_value(); }
 
-  /// Reads prices and grids; does nothing where the job's length was not given. BadInput and
-  /// kUsage name what is wrong.
+  /// Reads prices and, if the job's length was given, grids. BadInput and kUsage name what is
+  /// wrong.
   Status Load(const DeviceCatalog& devices);
 
   /// Those of the list that have several GPUs: what a step takes there is to be predicted first.
   const std::vector<PlannedMachine>& machines() const { return machines_; }
 
-  /// Fills in hours, money and CO2 of the targets, and all options; nothing where the job's length
-  /// was not given. Only options that the job fits count, and that take no more time and money than
-  /// asked for; each is as many instances as have all GPUs of the job (InstancesFor()), or one
-  /// whose GPUs share the steps of a job of one. REQUIRES: Load().
+  /// Fills in the money per million samples of the targets, and, if the job's length was given,
+  /// their hours, money and CO2, and all options. Only options that the job fits count, and that
+  /// take no more time and money than asked for; each is as many instances as have all GPUs of the
+  /// job (InstancesFor()), or one whose GPUs share the steps of a job of one. REQUIRES: Load().
   void Make(PredictReport& report) const;
 
  private:
@@ -57,6 +57,7 @@ class JobPlan {
   /// Of the chosen provider.
   Status LoadPrices(const DeviceCatalog& devices);
   Status FindMachines();
+  void AddMoneyPerSample(PredictedTarget& target) const;
   /// BadInput, with the line of the list.
   Status Refuse(const InstancePrice& price, std::string_view why) const;
   /// Where an instance stands.

@@ -209,6 +209,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   WriteEnergy(json, target.energy, target.gpus, target.samples);
   json.Key("hours").Number(target.hours);
   json.Key("money").Number(target.money);
+  json.Key("money_per_million_samples").Number(target.money_per_million_samples);
   json.Key("currency").StringOrNull(target.currency);
   json.Key("co2_kg").Number(target.co2_kg);
   json.Key("memory_bytes").Number(target.memory_bytes);

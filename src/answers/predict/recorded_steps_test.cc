@@ -231,7 +231,7 @@ TEST(AddRecordedStep, RefusesQuestionsAboutStepsOrSamplesThatTheTraceLacks) {
   EXPECT_FALSE(Predicted(unmarked, {"T4"}).targets[0].samples.has_value());
 }
 
-// A job may use 15.8 GB of a T4 (0.92 * 16 GiB) and 150.1 GB of an H200. A tenth is margin.
+// A job may use 15.8 GB of a T4 (0.92 * 16 GiB) and 150 GB of an H200. A tenth is margin.
 TEST(AddRecordedStep, FitsUnlessTheMarginDecides) {
   const struct {
     double bytes;

@@ -14,7 +14,7 @@
 #include "predict/job_memory.h"
 #include "predict/kernel_table.h"
 #include "predict/target_batch.h"
-#include "render/escape.h"
+#include "render/text_page.h"
 
 namespace headroom {
 
@@ -69,6 +69,8 @@ struct PredictedTarget {
   std::optional<double> hours = {};          ///< Of the whole job, as are money and CO2.
   std::optional<double> co2_kg = {};
   std::optional<double> money = {};  ///< On the cheapest instance that is listed.
+  /// A million samples at the lowest listed price an hour of such a GPU.
+  std::optional<double> money_per_million_samples = {};
   std::string currency = {};
   std::optional<double> memory_bytes = {};  ///< That the job takes there.
   std::optional<bool> fits = {};
@@ -121,6 +123,11 @@ std::string WhyNotScaledOut(const PredictReport& report);
 
 /// headroom.predict/1, docs/predict.md.
 std::string RenderPredictJson(const PredictReport& report);
-std::string RenderPredictText(const PredictReport& report, bool color, Charset charset);
+/// All sections.
+std::string RenderPredictText(const PredictReport& report, const PageStyle& style);
+/// One line per target.
+std::string RenderPredictSummary(const PredictReport& report, const PageStyle& style);
+/// Leaves only targets that are current GPUs or the recorded one.
+void KeepCurrentGpus(PredictReport& report);
 
 }  // namespace headroom

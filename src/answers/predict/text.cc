@@ -16,15 +16,7 @@
 namespace headroom {
 namespace {
 
-std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
-
-/// "56.36 to 65.87 ms".
-std::string RangeOf(const PredictedMs& ms) {
-  constexpr std::string_view kUnit = " ms";
-  std::string low = Ms(ms.low);
-  low.resize(low.size() - kUnit.size());
-  return fmt::format("{} to {}", low, Ms(ms.high));
-}
+std::string StepText(const PredictedMs& ms) { return FormatTimeBetween(ms.mid, ms.low, ms.high); }
 
 void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   if (!baseline.memory) {
@@ -96,13 +88,10 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
   page.Heading("As it is", fmt::format("{}, {}", baseline.gpu, baseline.trace), Style::kDim);
   if (!baseline.steps_note.empty())
     page.Paragraph("  Steps     ", baseline.steps_note, Style::kBold, Style::kWarning);
-  page.Paragraph(
-      "  Step      ",
-      fmt::format("{} ({}) without the profiler", Ms(baseline.step.mid), RangeOf(baseline.step)),
-      Style::kBold);
+  page.Paragraph("  Step      ", StepText(baseline.step) + " without the profiler", Style::kBold);
   page.Paragraph("  Limits    ",
-                 fmt::format("the host alone needs {}, the GPU alone {}", Ms(baseline.host_ms),
-                             Ms(baseline.gpu_ms)),
+                 fmt::format("the host alone needs {}, the GPU alone {}",
+                             FormatMs(baseline.host_ms), FormatMs(baseline.gpu_ms)),
                  Style::kBold);
   if (baseline.gpus > 1) {
     page.Paragraph(
@@ -235,8 +224,7 @@ void WriteCurve(TextPage& page, const PredictedTarget& target) {
       page, curve.points,
       {{"samples", Kind::kNumber,
         [](const TargetBatch& p) { return Span{fmt::format("{}", p.samples)}; }},
-       {"step", Kind::kNumber, [](const TargetBatch& p) { return Span{Ms(p.step.mid)}; }},
-       {"four of five", Kind::kNumber, [](const TargetBatch& p) { return Span{RangeOf(p.step)}; }},
+       {"step", Kind::kNumber, [](const TargetBatch& p) { return Span{StepText(p.step)}; }},
        {"samples/s", Kind::kNumber,
         [](const TargetBatch& p) { return Span{fmt::format("{:.1f}", p.samples_per_s)}; }},
        {"memory", Kind::kNumber,
@@ -282,12 +270,10 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
         [](const PredictedTarget& t) { return Span{t.gpu + (t.doubt.empty() ? "" : " *")}; }},
        {"step", Kind::kNumber,
         [](const PredictedTarget& t) {
-          return Span{Ms(t.step.mid), Style::kBold};
+          return Span{StepText(t.step), Style::kBold};
         }},
-       {"four of five", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{RangeOf(t.step)}; }},
        {"speedup", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{Optional(t.speedup, "{:.2f}")}; }},
+        [](const PredictedTarget& t) { return Span{t.speedup ? FormatFactor(*t.speedup) : ""}; }},
        {"fits", Kind::kText,
         [](const PredictedTarget& t) {
           return t.fits ? Span{*t.fits ? "yes" : "no", *t.fits ? Style::kGood : Style::kBad}
@@ -459,8 +445,8 @@ std::string WhyNotScaledOut(const PredictReport& report) {
   return text;
 }
 
-std::string RenderPredictText(const PredictReport& report, bool color, Charset charset) {
-  TextPage page(color, charset);
+std::string RenderPredictText(const PredictReport& report, const PageStyle& style) {
+  TextPage page(style);
   std::size_t begin = 0, baseline = 0;
   while (begin < report.targets.size()) {
     std::size_t end = begin;
@@ -475,7 +461,7 @@ std::string RenderPredictText(const PredictReport& report, bool color, Charset c
   }
   for (const PredictAbstention& abstention : report.abstained) {
     page.Heading("Step on other GPUs", abstention.trace, Style::kDim);
-    page.Paragraph("  ! ", "cannot be told: " + abstention.why, Style::kWarning);
+    page.Paragraph("  ! ", "unknown: " + abstention.why, Style::kWarning);
   }
   if (report.targets.empty()) return std::move(page).Take();
   WriteOptions(page, report);

@@ -120,7 +120,8 @@ constexpr std::array<ReportColumn<RankedTime>, 4> kRoofline = {{
     {"bound", [](const auto& r) { return TextOrNone(r.row->bound); }},
     {"roofline_pct", [](const auto& r) { return Number(r.row->roofline_pct); }},
 }};
-constexpr std::array<ReportColumn<RankedTime>, 5> kOfKernel = {{
+constexpr std::array<ReportColumn<RankedTime>, 6> kOfKernel = {{
+    {"per_step_us", [](const auto& r) { return Us(r.row->per_step); }},
     {"class", [](const auto& r) { return TextOrNone(r.row->kind); }},
     {"tensor_cores", [](const auto& r) { return TextOrNone(r.row->tensor_cores); }},
     {"sm_active_pct", [](const auto& r) { return Number(r.row->units.sm_active_pct); }},

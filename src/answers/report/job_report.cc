@@ -191,6 +191,25 @@ std::vector<RegionOverRanks> JobReport::RegionsOverRanks() const {
   return rows;
 }
 
+std::optional<MsInterval> JobReport::Base() const {
+  if (steps_.corrected) return steps_.corrected;
+  const TraceReport& file = *slowest_;
+  if (file.engine && file.engine->corrected_step_ms && steps_.count == 0)
+    return file.engine->corrected_step_ms;
+  std::optional<DurationNs> time = steps_.step_time;
+  if (!time && file.stretch) time = file.stretch->wall;
+  if (!time) return std::nullopt;
+  return MsInterval{time->ms(), time->ms(), time->ms()};
+}
+
+bool JobReport::Matters(const Finding& finding) const {
+  constexpr double kMinPct = 1;
+  const std::optional<MsInterval> base = Base();
+  if (finding.saves_ms && base && base->mid > 0)
+    return 100 * finding.saves_ms->mid / base->mid >= kMinPct;
+  return !finding.share_pct || *finding.share_pct >= kMinPct;
+}
+
 std::string JobReport::SlowestNote() const {
   if (single()) return "";
   const bool alike = std::all_of(files_.begin(), files_.end(), [&](const TraceReport& file) {

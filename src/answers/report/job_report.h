@@ -87,6 +87,12 @@ class JobReport {
   const std::vector<RowOfFile<HealthIssue>>& issues() const { return issues_; }
   const std::vector<RowOfFile<Finding>>& findings() const { return findings_; }
 
+  /// Milliseconds of the step (without steps, of the recording): without the profiler where that is
+  /// known, else as recorded. Absent: unknown.
+  std::optional<MsInterval> Base() const;
+  /// Whether a finding is about at least 1 % of that.
+  bool Matters(const Finding& finding) const;
+
   /// Regions by key, longest mean first.
   std::vector<RegionOverRanks> RegionsOverRanks() const;
 

@@ -57,8 +57,8 @@ void Summary(std::string& out, const JobReport& job) {
   if (steps.p50) {
     const std::string alone = steps.corrected ? "; " + CorrectedText(steps) : "";
     out += fmt::format("| step | **{}**, {}; median {}, {} to {}; {}{} |\n",
-                       FormatMs(*steps.step_time), CountedText(steps), FormatMs(*steps.p50),
-                       FormatMs(*steps.min), FormatMs(*steps.max),
+                       FormatTime(*steps.step_time), CountedText(steps), FormatTime(*steps.p50),
+                       FormatTime(*steps.min), FormatTime(*steps.max),
                        EscapeMarkdown(StepSourceText(file.steps)), EscapeMarkdown(alone));
   } else {
     out += steps.count > 0 ? "| step | not known: of no step all GPU tasks were recorded |\n"
@@ -75,7 +75,7 @@ void Summary(std::string& out, const JobReport& job) {
                             EscapeMarkdown(CutMiddle(Printable(device->name), kNameWidth)));
       out += fmt::format("| {}GPU {}{} | busy {} of {} |\n",
                          job.single() ? "" : RankName(input) + ", ", NumberText(row.device), name,
-                         FormatPercent(SharePct(row.busy, row.span)), FormatMs(row.span));
+                         FormatPercent(SharePct(row.busy, row.span)), FormatTime(row.span));
     }
   }
   if (const std::optional<InputWait>& wait = file.input_wait; wait && wait->host.ns() > 0)

@@ -11,63 +11,56 @@
 #include "base/ascii.h"
 #include "render/escape.h"
 #include "render/number_format.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 
-std::string_view VerdictSentence(Verdict verdict) {
+namespace {
+
+/// What limits the step, with "{}" for how long.
+std::string_view VerdictPattern(Verdict verdict, bool host_only) {
   switch (verdict) {
     case Verdict::kHost:
-      return "The host holds the step back: the GPU waits because work is launched too late.";
+      return "Host-bound: the GPU idles {}, waiting for kernel launches.";
     case Verdict::kGpuCompute:
-      return "The GPU holds the step back: it works most of the time, more of it bound by "
-             "arithmetic than by memory.";
+      return "GPU-bound: the GPU works {}, limited more by compute than by memory.";
     case Verdict::kCpuCompute:
-      return "The job computes on the CPU, and that holds the step back.";
+      return "CPU-bound: the CPU computes {}.";
     case Verdict::kGpuMemory:
-      return "The GPU holds the step back: it works most of the time, more of it bound by "
-             "memory than by arithmetic.";
+      return "GPU-bound: the GPU works {}, limited more by memory than by compute.";
     case Verdict::kInput:
-      return "The input holds the step back: the GPU waits for data.";
+      return host_only ? "Input-bound: the loop waits {} for its next batch."
+                       : "Input-bound: the GPU waits {} for data.";
     case Verdict::kCommunication:
-      return "Communication holds the step back: ranks exchange data while nothing computes.";
+      return host_only ? "Communication-bound: the loop waits {} for other ranks."
+                       : "Communication-bound: ranks exchange data {} while nothing computes.";
     case Verdict::kCallback:
-      return "A callback of the trainer holds the step back: the GPU waits while it runs.";
+      return host_only ? "Callback-bound: the loop waits {} for callbacks of the trainer."
+                       : "Callback-bound: the GPU waits {} for callbacks of the trainer.";
     case Verdict::kSynchronization:
-      return "Synchronization holds the step back: the host waits for the GPU, and the GPU then "
-             "runs dry.";
+      return "Synchronization-bound: blocking calls leave the GPU idle {}.";
     case Verdict::kBalanced:
-      return "No one thing holds the step back";
+      return "Balanced: no single cause limits the step.";
     case Verdict::kUnknown:
       break;
   }
-  return "What holds the step back cannot be told from this trace.";
+  return "Unknown: this trace does not show what limits the step.";
 }
 
-std::string_view HostVerdictSentence(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kInput:
-      return "The input holds the step back: the loop waits for its batch.";
-    case Verdict::kCommunication:
-      return "Communication holds the step back: the loop waits for other ranks.";
-    case Verdict::kCallback:
-      return "A callback of the trainer holds the step back.";
-    default:
-      return VerdictSentence(verdict);
-  }
+}  // namespace
+
+std::string VerdictSentence(const Bottleneck& bottleneck) {
+  if (bottleneck.verdict == Verdict::kBalanced && !bottleneck.balance.empty())
+    return fmt::format("Balanced: no single cause limits the step ({}).", bottleneck.balance);
+  const std::string time =
+      bottleneck.share_pct
+          ? fmt::format("{} of {}", FormatPercent(*bottleneck.share_pct), bottleneck.of)
+          : "most of the time";
+  return fmt::format(fmt::runtime(VerdictPattern(bottleneck.verdict, bottleneck.host_only)), time);
 }
 
 std::string VerdictText(const Bottleneck& bottleneck) {
-  std::string text(bottleneck.host_only ? HostVerdictSentence(bottleneck.verdict)
-                                        : VerdictSentence(bottleneck.verdict));
-  if (bottleneck.verdict == Verdict::kBalanced)
-    text += bottleneck.balance.empty() ? "." : fmt::format(": {}.", bottleneck.balance);
-  if (bottleneck.share_pct) {
-    // Of the GPU verdicts the share is that of all its work, not only of the larger kind.
-    const bool gpu =
-        bottleneck.verdict == Verdict::kGpuCompute || bottleneck.verdict == Verdict::kGpuMemory;
-    text += fmt::format(" {} {} of {}.", gpu ? "GPU work holds" : "It holds",
-                        FormatPercent(*bottleneck.share_pct), bottleneck.of);
-  }
+  std::string text = VerdictSentence(bottleneck);
   if (!bottleneck.confidence.empty())
     text += fmt::format(" Confidence: {}.", bottleneck.confidence);
   return text;
@@ -84,15 +77,15 @@ std::string BreakdownSubject(const TraceReport& report) {
 }
 
 std::string_view CauseText(std::string_view cause) {
-  if (cause == "gpu") return "the GPU works";
-  if (cause == "host") return "it waits for the host to launch work";
-  if (cause == "input") return "it waits for data, or copies them in";
-  if (cause == "communication") return "ranks exchange data, nothing computes";
-  if (cause == "callback") return "it waits for a trainer's callback";
-  if (cause == "synchronization") return "it idles because of a blocking call";
-  if (cause == "device_to_host") return "it only copies results to the host";
-  if (cause == "queue") return "the next kernel is launched and waits";
-  if (cause == "unknown") return "idle; its cause is not recorded";
+  if (cause == "gpu") return "GPU busy";
+  if (cause == "host") return "waiting for a launch";
+  if (cause == "input") return "waiting for data";
+  if (cause == "communication") return "exposed communication";
+  if (cause == "callback") return "waiting for a callback";
+  if (cause == "synchronization") return "idle after a blocking call";
+  if (cause == "device_to_host") return "copying results to the host";
+  if (cause == "queue") return "next kernel queued, not started";
+  if (cause == "unknown") return "idle, cause not recorded";
   return "";
 }
 
@@ -154,25 +147,80 @@ std::string_view ActionLabel(const Finding& finding) {
 std::string SavesText(const Finding& finding) {
   const std::optional<MsInterval>& saves = finding.saves_ms;
   if (!saves) return finding.saves_note;
-  const auto ms = [](double value) { return FormatMs(DurationNs(std::llround(value * 1e6))); };
   constexpr std::string_view kAtMost = "at most: ";
   const bool bound = finding.saves_note.starts_with(kAtMost);
   // What helps a job that the GPU paces may cost one that the host paces.
   if (saves->high <= 0 && saves->low < 0) {
-    return fmt::format("nothing: the {} gets {} longer ({} to {}), by the {}",
-                       finding.of_stretch ? "recording" : "step", ms(-saves->mid), ms(-saves->high),
-                       ms(-saves->low), finding.saves_note);
+    return fmt::format(
+        "nothing: the {} gets longer by {}, by the {}", finding.of_stretch ? "recording" : "step",
+        FormatTimeBetween(-saves->mid, -saves->high, -saves->low), finding.saves_note);
   }
-  return fmt::format("{} {}{} ({} to {}): {}", ms(saves->mid),
-                     finding.of_stretch ? "in all" : "a step", bound ? " at most" : "",
-                     ms(saves->low), ms(saves->high),
+  return fmt::format("{}{}{}: {}", bound ? "at most " : "",
+                     FormatTimeBetween(saves->mid, saves->low, saves->high),
+                     finding.of_stretch ? "" : " per step",
                      std::string_view(finding.saves_note).substr(bound ? kAtMost.size() : 0));
 }
 
+std::string_view ActionTitle(const Finding& finding) {
+  struct Title {
+    std::string_view id;
+    Remedy remedy;  ///< kNone: of any.
+    std::string_view text;
+  };
+  static constexpr Title kTitles[] = {
+      {"late-launches", Remedy::kLaunchless, "Launch fewer kernels: compile, CUDA graphs"},
+      {"late-launches", Remedy::kNone, "Speed up the host between launches"},
+      {"data-wait", Remedy::kNone, "Load batches faster: workers, prefetching"},
+      {"callbacks", Remedy::kNone, "Run callbacks less often"},
+      {"exposed-communication", Remedy::kNone, "Overlap communication with compute"},
+      {"exposed-copies", Remedy::kNone, "Overlap copies to the GPU: pin_memory"},
+      {"exposed-copies-to-host", Remedy::kNone, "Copy to the host less often"},
+      {"costly-syncs", Remedy::kNone, "Remove blocking calls: .item(), .cpu()"},
+      {"unfused-optimizer", Remedy::kNone, "Fuse the optimizer: fused=True"},
+      {"idle-tensor-cores", Remedy::kNone, "Use tensor cores: TF32, mixed precision"},
+      {"unfused-elementwise", Remedy::kNone, "Fuse element-wise kernels: compile"},
+      {"device-copies", Remedy::kNone, "Avoid copies, casts and layout changes"},
+      {"gaps-between-kernels", Remedy::kKernelGaps, "Run fewer, larger kernels"},
+      {"gaps-between-kernels", Remedy::kNone, "Find what launched kernels wait for"},
+      {"unexplained-idle", Remedy::kNone, "Record the host too"},
+      {"outlier-steps", Remedy::kNone, "Check what only the slow steps do"},
+      {"evaluation-in-steps", Remedy::kNone, "Evaluate less often"},
+      {"costly-region", Remedy::kNone, "Speed up the most expensive region"},
+      {"unmarked-time", Remedy::kNone, "Mark regions in the unexplained time"},
+      {"straggler", Remedy::kNone, "Speed up the slowest rank"},
+  };
+  for (const Title& title : kTitles) {
+    if (finding.id == title.id && (title.remedy == Remedy::kNone || title.remedy == finding.remedy))
+      return title.text;
+  }
+  return finding.action;
+}
+
+std::string_view RecorderName(std::string_view format) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {kKinetoFormat, "PyTorch"},
+      {kPerfettoFormat, "Perfetto"},
+      {kNsightFormat, "Nsight Systems"},
+      {kRocprofFormat, "rocprofv3"},
+      {kRocpdFormat, "rocprofv3"},
+      {kMemorySnapshotFormat, "PyTorch memory"},
+      {kChakraFormat, "Chakra"},
+      {kOldRocprofFormat, "rocprof"},
+      {kTimelineFormat, "TensorFlow"},
+      {kChromeFormat, "Chrome trace"},
+      {kXPlaneFormat, "XLA"},
+      {kXlaJsonFormat, "XLA"},
+  };
+  for (const auto& [known, name] : kNames) {
+    if (format == known) return name;
+  }
+  return format;
+}
+
 std::string CorrectedText(const StepSummary& steps) {
-  const auto ms = [](double value) { return FormatMs(DurationNs(std::llround(value * 1e6))); };
-  return fmt::format("{} without the profiler ({} to {}), which takes {}", ms(steps.corrected->mid),
-                     ms(steps.corrected->low), ms(steps.corrected->high),
+  const MsInterval& step = *steps.corrected;
+  return fmt::format("{} without the profiler, which takes {}",
+                     FormatTimeBetween(step.mid, step.low, step.high),
                      FormatPercent(*steps.profiler_overhead_pct));
 }
 
@@ -212,8 +260,8 @@ std::string DearestCallbackText(const TraceReport& file) {
   const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
   std::string text = fmt::format("the dearest is {}", cut(dearest->callback));
   if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
-  text +=
-      fmt::format(": {} of its own in {}", FormatMs(dearest->self), Plural(dearest->count, "call"));
+  text += fmt::format(": {} of its own in {}", FormatTime(dearest->self),
+                      Plural(dearest->count, "call"));
   if (dearest->share_pct)
     text += fmt::format(", {} of the steps' time", FormatPercent(*dearest->share_pct));
   return text;
@@ -222,7 +270,7 @@ std::string DearestCallbackText(const TraceReport& file) {
 std::string InputWaitText(const InputWait& wait) {
   return fmt::format(
       "a batch keeps the host waiting {}; the GPU feels {} of that, its work hides {}",
-      FormatMs(wait.host), FormatMs(wait.exposed), FormatMs(wait.hidden));
+      FormatTime(wait.host), FormatTime(wait.exposed), FormatTime(wait.hidden));
 }
 
 std::string InputText(const InputInfo& input) {

@@ -12,19 +12,15 @@
 
 namespace headroom {
 
-/// One plain sentence for a verdict, e.g. "The host holds the step back: ...". Without the share;
-/// that of kBalanced without its reason and full stop.
-std::string_view VerdictSentence(Verdict verdict);
-
-/// How a verdict that the host's clock tells reads: without GPU work nothing is said of a GPU.
-std::string_view HostVerdictSentence(Verdict verdict);
+/// Returns the verdict in one sentence with its share: "Host-bound: the GPU idles 61.2 % of the
+/// mean step, waiting for kernel launches."
+std::string VerdictSentence(const Bottleneck& bottleneck);
 
 /// What the breakdown is of: "mean of 12 steps", "step 3", "the whole recording". REQUIRES:
 /// report.breakdown.
 std::string BreakdownSubject(const TraceReport& report);
 
-/// The verdict with share and confidence, e.g. "... It holds 61.2 % of the mean step. Confidence:
-/// high."
+/// The same with its confidence: "... Confidence: high."
 std::string VerdictText(const Bottleneck& bottleneck);
 
 /// What a cause of the step's time (CauseRow::name) is, in a few words.
@@ -42,6 +38,12 @@ std::string StepSourceText(const Steps& steps);
 std::string SavesText(const Finding& finding);
 /// Returns "do", "do not" if the action makes the step longer, or "" if it gains nothing.
 std::string_view ActionLabel(const Finding& finding);
+
+/// What to do about a finding, in at most 45 characters: "Fuse the optimizer: fused=True".
+std::string_view ActionTitle(const Finding& finding);
+
+/// Who wrote a trace: "PyTorch", "Nsight Systems"; the format itself if it is not known.
+std::string_view RecorderName(std::string_view format);
 
 /// The step without the profiler, e.g. "79.60 ms without the profiler (75.20 ms to 84.10 ms), which
 /// takes 23.1 %". REQUIRES: steps.corrected.

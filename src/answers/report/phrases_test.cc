@@ -64,13 +64,14 @@ TEST(Phrases, AChangeThatCostsIsNotRecommended) {
   finding.saves_note = "replayed";
   finding.saves_ms = {.low = 1, .mid = 2, .high = 3};
   EXPECT_EQ(ActionLabel(finding), "do");
-  EXPECT_EQ(SavesText(finding), "2.00 ms a step (1.00 ms to 3.00 ms): replayed");
+  EXPECT_EQ(SavesText(finding), "2.0 ms (1.0-3.0) per step: replayed");
   finding.saves_note = "at most: without it";
-  EXPECT_EQ(SavesText(finding), "2.00 ms a step at most (1.00 ms to 3.00 ms): without it");
+  EXPECT_EQ(SavesText(finding), "at most 2.0 ms (1.0-3.0) per step: without it");
   finding.saves_note = "replay";
   finding.saves_ms = {.low = -3, .mid = -2, .high = 0};
   EXPECT_EQ(ActionLabel(finding), "do not");
-  EXPECT_EQ(SavesText(finding).rfind("nothing: the step gets 2.00 ms longer (", 0), 0u)
+  EXPECT_EQ(
+      SavesText(finding).rfind("nothing: the step gets longer by 2.0 ms (0.0-3.0), by the ", 0), 0u)
       << SavesText(finding);
   finding.saves_ms = {.low = 0, .mid = 0, .high = 0};
   EXPECT_EQ(ActionLabel(finding), "");
@@ -95,8 +96,7 @@ TEST(Phrases, AVerdictHasItsShareAndConfidence) {
   bottleneck.of = "the mean step";
   bottleneck.confidence = "high";
   EXPECT_EQ(VerdictText(bottleneck),
-            "The input holds the step back: the GPU waits for data. It holds 61.2 % of the mean "
-            "step. Confidence: high.");
+            "Input-bound: the GPU waits 61.2 % of the mean step for data. Confidence: high.");
   bottleneck.host_only = true;
   EXPECT_EQ(VerdictText(bottleneck).find("GPU"), std::string::npos);
 }

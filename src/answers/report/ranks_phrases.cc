@@ -15,13 +15,13 @@ constexpr double kPercent = 100;
 
 std::string WhoIsLate(const JobRanks& job) {
   const JobWaits& waits = job.waits;
-  std::string lost = FormatMs(waits.lost);
+  std::string lost = FormatTime(waits.lost);
   if (waits.lost_share) {
     lost += fmt::format(" of {} ({})", Plural(waits.steps, "step"),
                         FormatPercent(kPercent * *waits.lost_share));
   }
-  const std::string below = fmt::format("Less than {} apart is not told apart.",
-                                        FormatUs(DurationNs(2 * waits.uncertainty.ns())));
+  const std::string below = fmt::format("Differences below {} are not resolved.",
+                                        FormatTime(DurationNs(2 * waits.uncertainty.ns())));
   const bool one = waits.stragglers.size() == 1;
   std::string who = LateRanks(job);
   if (!waits.straggler_host.empty())
@@ -29,28 +29,22 @@ std::string WhoIsLate(const JobRanks& job) {
   switch (waits.pattern) {
     case StragglerPattern::kNone:
       if (waits.classes.empty())
-        return "No collective that all wait in was joined over ranks, so who waits for whom cannot "
-               "be told.";
+        return "Waits between ranks are unknown: no collective could be matched across ranks.";
       if (!waits.lost_share)
         return fmt::format(
-            "{} lost by late ranks; without steps, whether one of them is always "
-            "late cannot be told. {}",
+            "Late ranks cost {}. Without steps, it is unknown whether one rank is always late. {}",
             lost, below);
-      return fmt::format("No rank holds the others up for a share of time that counts: {} lost. {}",
-                         lost, below);
+      return fmt::format("No rank holds the others up for long: {} lost. {}", lost, below);
     case StragglerPattern::kRecurrent:
-      return fmt::format(
-          "{} {} the others up, step after step: the job loses {} by who comes last. "
-          "{}",
-          who, one ? "holds" : "hold", lost, below);
+      return fmt::format("{} {} the others up in every step: the job loses {}. {}", who,
+                         one ? "holds" : "hold", lost, below);
     case StragglerPattern::kRotating:
-      return fmt::format("Another rank comes last each time: the job loses {} by it.{} {}", lost,
-                         job.late.why.empty() ? " Uneven data does that, or a noisy machine." : "",
+      return fmt::format("A different rank is last each time: the job loses {}.{} {}", lost,
+                         job.late.why.empty() ? " Usual causes: uneven data, a noisy machine." : "",
                          below);
     case StragglerPattern::kOnce:
       return fmt::format(
-          "{} held the others up in one step: {} lost. Whether that recurs needs "
-          "more steps.",
+          "{} held the others up in one step: {} lost. Record more steps to see whether it recurs.",
           who, lost);
   }
   return {};

@@ -9,10 +9,10 @@ namespace ranks_phrases_test {
 
 TEST(RanksVerdict, NamesWhoIsLateAndWhatItCosts) {
   JobRanks job = SlowRankOne();
-  EXPECT_EQ(RanksVerdict(job),
-            "Rank 1 (on node2) holds the others up, step after step: the job loses 30.00 ms of 3 "
-            "steps (25.0 %) by who comes last. Less than 3.00 us apart is not told apart. Its GPU "
-            "takes longer for the same work.");
+  EXPECT_EQ(
+      RanksVerdict(job),
+      "Rank 1 (on node2) holds the others up in every step: the job loses 30.0 ms of 3 steps (25.0 "
+      "%). Differences below 3.00 us are not resolved. Its GPU takes longer for the same work.");
   job.late.why.clear();
   job.waits.stragglers = {0, 1};
   EXPECT_EQ(RanksVerdict(job).rfind("Ranks 0, 1 (all on node2) hold the others up", 0), 0u);
@@ -24,10 +24,9 @@ TEST(RanksVerdict, OfEachPattern) {
   const struct {
     StragglerPattern pattern;
     const char* words;
-  } kCases[] = {
-      {StragglerPattern::kNone, "No rank holds the others up for a share of time that counts: "},
-      {StragglerPattern::kRotating, "Another rank comes last each time: "},
-      {StragglerPattern::kOnce, "Rank 1 (on node2) held the others up in one step: "}};
+  } kCases[] = {{StragglerPattern::kNone, "No rank holds the others up for long: "},
+                {StragglerPattern::kRotating, "A different rank is last each time: "},
+                {StragglerPattern::kOnce, "Rank 1 (on node2) held the others up in one step: "}};
   for (const auto& c : kCases) {
     JobRanks job = SlowRankOne();
     job.waits.pattern = c.pattern;
@@ -40,9 +39,9 @@ TEST(RanksVerdict, ClaimsNothingWithoutCollectivesOrSteps) {
   job.waits.pattern = StragglerPattern::kNone;
   job.late.why.clear();
   job.waits.lost_share.reset();
-  EXPECT_NE(RanksVerdict(job).find("without steps"), std::string::npos) << RanksVerdict(job);
+  EXPECT_NE(RanksVerdict(job).find("Without steps"), std::string::npos) << RanksVerdict(job);
   job.waits.classes.clear();
-  EXPECT_EQ(RanksVerdict(job).rfind("No collective that all wait in was joined over ranks", 0), 0u);
+  EXPECT_EQ(RanksVerdict(job).rfind("Waits between ranks are unknown", 0), 0u);
   EXPECT_EQ(RanksVerdict({}).find('%'), std::string::npos) << "no rank at all";
 }
 

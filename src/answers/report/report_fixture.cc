@@ -128,21 +128,20 @@ TraceReport DemoReport() {
       .balance = "",
       .of = "the mean step",
       .evidence = {
-          "The GPU is idle for 44.50 ms of the mean step, and 42.90 ms of that ends with a "
+          "The GPU is idle for 44.5 ms of the mean step, and 42.9 ms of that ends with a "
           "kernel that was launched too late.",
           "The launch queue holds 1.3 tasks on average: the host barely keeps ahead.",
           "Rival explanation: the profiler slows the host; the step without it may be shorter."}};
   report.findings = {
       {.id = "launch-bound-optimizer",
-       .title =
-           "The optimizer launches 1,194 small kernels a step; the GPU waits 20.50 ms for them",
+       .title = "The optimizer launches 1,194 small kernels a step; the GPU waits 20.5 ms for them",
        .share_pct = 27.7,
        .evidence =
-           {"The optimizer takes 23.90 ms of the step, and the GPU works for 3.40 ms of that.",
+           {"The optimizer takes 23.9 ms of the step, and the GPU works for 3.40 ms of that.",
             "Its kernels take 2.85 us each on average."},
        .action = "Use the fused implementation: torch.optim.AdamW(..., fused=True).",
        .check_section = "breakdown",
-       .figure = "23.90 ms",
+       .figure = "23.9 ms",
        .remedy = Remedy::kOptimizer,
        .saves_ms = MsInterval{11.5, 13.25, 15},
        .saves_note = "forecast of fused-optimizer",
@@ -158,7 +157,7 @@ TraceReport DemoReport() {
        .figure = "71.2 %",
        .remedy = Remedy::kTensorCores,
        .saves_ms = std::nullopt,
-       .saves_note = "cannot be told: the replayed steps hold nothing of it",
+       .saves_note = "unknown: the replayed steps contain none of it",
        .scenario = ""}};
   EngineSummary& engine = report.engine.emplace();
   engine.first_step = 2;

@@ -26,17 +26,17 @@ constexpr RowList kLists[] = {{"kernel", &TraceReport::kernels, CallTable::kKern
 
 void AddTime(std::vector<Fact>& facts, std::string_view label,
              const std::optional<DurationNs>& time) {
-  if (time) facts.emplace_back(label, FormatMs(*time));
+  if (time) facts.emplace_back(label, FormatTime(*time));
 }
 
 void Describe(const RowOfFile<TimeRow>& found, std::vector<Fact>& facts) {
   const TimeRow& row = *found.row;
   if (!found.file->gpu_time.empty()) {
-    facts.emplace_back("GPU time", fmt::format("{}, {} of all GPU tasks", FormatMs(row.total),
+    facts.emplace_back("GPU time", fmt::format("{}, {} of all GPU tasks", FormatTime(row.total),
                                                FormatPercent(row.share_pct)));
-    facts.emplace_back("a call",
-                       fmt::format("mean {}, median {}, {} to {}", MeanText(row), FormatUs(row.p50),
-                                   FormatUs(row.min), FormatUs(row.max)));
+    facts.emplace_back(
+        "a call", fmt::format("mean {}, median {}, {} to {}", MeanText(row), FormatTime(row.p50),
+                              FormatTime(row.min), FormatTime(row.max)));
   }
   facts.emplace_back("calls", FormatCount(row.count));
   AddTime(facts, "host time", row.host);
@@ -54,12 +54,12 @@ void Describe(const RowOfFile<TimeRow>& found, std::vector<Fact>& facts) {
 
 void Describe(const RowOfFile<StepRow>& found, std::vector<Fact>& facts) {
   const StepRow& row = *found.row;
-  facts.emplace_back("begins", FormatMs(row.start - found.file->trace_start) + " into the trace");
-  facts.emplace_back("wall", FormatMs(row.wall));
+  facts.emplace_back("begins", FormatTime(row.start - found.file->trace_start) + " into the trace");
+  facts.emplace_back("wall", FormatTime(row.wall));
   AddTime(facts, "GPU busy", row.gpu_busy);
   AddTime(facts, "host", row.host);
-  facts.emplace_back("GPU waits for host", FormatMs(row.host_wait));
-  facts.emplace_back("recording cost", "roughly " + FormatMs(row.profiler_cost));
+  facts.emplace_back("GPU waits for host", FormatTime(row.host_wait));
+  facts.emplace_back("recording cost", "roughly " + FormatTime(row.profiler_cost));
   if (row.lost_tasks) facts.emplace_back("whole", "no: GPU tasks of it were not recorded");
 }
 
@@ -82,17 +82,17 @@ void Describe(const RowOfFile<Finding>& found, const ReportOptions& options,
 void DescribeCalls(std::string_view kind, const RowCalls& calls, const TraceReport& file,
                    std::vector<Fact>& facts) {
   facts.emplace_back(calls.of_gpu ? "calls, GPU time" : "calls, host time",
-                     fmt::format("min {}, p50 {}, p90 {}, p99 {}, max {}", FormatUs(calls.min),
-                                 FormatUs(calls.p50), FormatUs(calls.p90), FormatUs(calls.p99),
-                                 FormatUs(calls.max)));
+                     fmt::format("min {}, p50 {}, p90 {}, p99 {}, max {}", FormatTime(calls.min),
+                                 FormatTime(calls.p50), FormatTime(calls.p90),
+                                 FormatTime(calls.p99), FormatTime(calls.max)));
   const std::string_view table = kind == "kernel" ? "gpu_tasks" : "host_events";
   std::string ids;
   for (const RowCall& call : calls.slowest) {
-    std::string text = FormatUs(call.time);
-    if (calls.of_gpu && call.host) text += fmt::format(" ({} on the host)", FormatUs(*call.host));
+    std::string text = FormatTime(call.time);
+    if (calls.of_gpu && call.host) text += fmt::format(" ({} on the host)", FormatTime(*call.host));
     text += call.step_index ? fmt::format(", step {}", *call.step_index) : ", in no step";
-    text += fmt::format(", {} into the trace, id {} of {}", FormatMs(call.start - file.trace_start),
-                        call.id, table);
+    text += fmt::format(", {} into the trace, id {} of {}",
+                        FormatTime(call.start - file.trace_start), call.id, table);
     facts.emplace_back("slow call", std::move(text));
     ids += fmt::format("{}{}", ids.empty() ? "" : ", ", call.id);
   }

@@ -80,13 +80,13 @@ TEST(RenderShownRow, OfAnOperatorSaysAllThatIsKnown) {
                 id +
                 "\n"
                 "  name                aten::addmm\n"
-                "  GPU time            25.11 ms, 28.5 % of all GPU tasks\n"
-                "  a call              mean 114.7 us, median 114.7 us, 57.34 us to 229.4 us\n"
+                "  GPU time            25.1 ms, 28.5 % of all GPU tasks\n"
+                "  a call              mean 115 us, median 115 us, 57.3 us to 229 us\n"
                 "  calls               219\n"
                 "  host time           9.00 ms\n"
                 "  host, self          4.10 ms\n"
                 "  forward             8.37 ms\n"
-                "  backward            16.74 ms\n"
+                "  backward            16.7 ms\n"
                 "  FLOPs               1.1e+12\n"
                 "  bytes               2.2e+09\n"
                 "  bound by            compute\n"
@@ -103,8 +103,8 @@ TEST(RenderShownRow, WithoutGpuWorkSaysNothingOfTheGpu) {
                 "\n"
                 "  name                aten::mm\n"
                 "  calls               2\n"
-                "  host time           0.002 ms\n"
-                "  host, self          <0.001 ms\n");
+                "  host time           1.50 us\n"
+                "  host, self          <0.01 us\n");
 }
 
 TEST(RenderShownRow, OfAStepIsOnTheClockOfTheTrace) {

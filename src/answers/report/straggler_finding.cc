@@ -52,7 +52,7 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
         waits.ranks.begin(), waits.ranks.end(),
         [](const RankWaits& a, const RankWaits& b) { return a.caused < b.caused; });
     found.rank = static_cast<std::size_t>(latest - waits.ranks.begin());
-    finding.title = fmt::format("Another rank comes last each time: {} of {}", lost,
+    finding.title = fmt::format("A different rank is last each time: {} of {}", lost,
                                 Plural(waits.steps, "step"));
   }
   finding.share_pct = kPercent * waits.lost_share.value_or(0);

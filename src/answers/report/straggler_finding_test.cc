@@ -36,7 +36,7 @@ TEST(StragglerFinding, TheOneThatIsLateInEachStep) {
 TEST(StragglerFinding, AnotherOneEachTime) {
   const std::optional<RankFinding> found = FindStraggler(JobOf({0, 1, 2}));
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->finding.title, "Another rank comes last each time: 0.600 ms of 3 steps");
+  EXPECT_EQ(found->finding.title, "A different rank is last each time: 0.600 ms of 3 steps");
 }
 
 TEST(StragglerFinding, NoneWhereNobodyIsLate) {

@@ -81,6 +81,11 @@ std::string TextContext::NoGpuWorkSentence() const {
   return sentence;
 }
 
+std::size_t TextContext::BarWidth(std::size_t taken) const {
+  constexpr std::size_t kMin = 6, kMax = 60;
+  return std::clamp(options.style.width - std::min(options.style.width, taken), kMin, kMax);
+}
+
 void TextContext::Meaning(std::string_view sentence) {
   page.Paragraph("  ", sentence, Style::kPlain, Style::kDim);
 }
@@ -100,7 +105,7 @@ void TextContext::More(std::size_t shown, std::size_t all, Section section) {
 
 std::string RenderText(std::span<const TraceReport> files, const TextOptions& options) {
   const JobReport job(files);
-  TextContext context{job, job.slowest(), options, TextPage(options.color, options.charset)};
+  TextContext context{job, job.slowest(), options, TextPage(options.style)};
   if (options.only) {
     kWriters[static_cast<std::size_t>(*options.only)].write(context);
   } else {

@@ -15,8 +15,12 @@ void WriteFindings(TextContext& c) {
       "time that it holds where that is not known. They overlap: do not add them up.");
   if (const auto& engine = c.file.engine)
     c.page.Paragraph("  Forecasts: ", WindowText(*engine) + ".", Style::kDim, Style::kDim);
-  int number = 0;
+  int number = 0, small = 0;
   for (const RowOfFile<Finding>& finding : c.job.findings()) {
+    if (!c.options.only && !c.job.Matters(*finding.row)) {
+      ++small;
+      continue;
+    }
     std::string title = Sentence(finding.row->title);
     if (!c.job.single()) title += fmt::format(" ({})", RankName(*finding.file));
     if (number > 0) c.page.Blank();
@@ -40,6 +44,10 @@ void WriteFindings(TextContext& c) {
     c.page.Command("     check  ", CheckWords(*finding.row, *finding.file, c.options), Style::kDim);
     const auto forecast = ForecastWords(*finding.row, *finding.file, c.options);
     if (!forecast.empty()) c.page.Command("     whatif ", forecast, Style::kDim);
+  }
+  if (small > 0) {
+    c.page.Line(
+        {{fmt::format("  {} under 1 %: --only findings", Plural(small, "finding")), Style::kDim}});
   }
 }
 

@@ -14,12 +14,12 @@ namespace {
 
 void OneGpu(TextContext& c, const GpuTimeRow& row) {
   const auto line = [&](std::string_view name, DurationNs time, std::string_view note) {
-    constexpr std::size_t kBarWidth = 34;
-    const Style style = time.ns() == 0 ? Style::kDim : Style::kPlain;
+    if (time.ns() == 0) return;
     std::vector<Span> spans = {{fmt::format("  {:<16}{:>11}{:>9}  ", name, FormatMs(time),
-                                            FormatPercent(SharePct(time, row.span))),
-                                style}};
-    for (Span& span : c.page.Bar(time.ms(), time.ms(), row.span.ms(), kBarWidth))
+                                            FormatPercent(SharePct(time, row.span)))}};
+    constexpr std::size_t kTaken = 40, kNote = 22;
+    const std::size_t width = c.BarWidth(row.communication.ns() != 0 ? kTaken + kNote : kTaken);
+    for (Span& span : c.page.Bar(time.ms(), time.ms(), row.span.ms(), width))
       spans.push_back(std::move(span));
     spans.push_back({fmt::format("  {}", note), Style::kDim});
     c.page.Line(spans);

@@ -68,7 +68,7 @@ void Ranks(TextContext& c) {
                 {"events"},
                 {"grade", Kind::kText},
                 {"median step"},
-                {"held back by", Kind::kText}},
+                {"verdict", Kind::kText}},
                rows);
   c.More(files.size(), all, Section::kHealth);
 }

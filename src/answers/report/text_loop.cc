@@ -25,7 +25,7 @@ std::string Rate(double per_second) {
 }
 
 std::string WithShare(DurationNs time, DurationNs of) {
-  return fmt::format("{} ({})", FormatMs(time), FormatPercent(SharePct(time, of)));
+  return fmt::format("{} ({})", FormatTime(time), FormatPercent(SharePct(time, of)));
 }
 
 const TimingRow* FindTiming(const TraceReport& file, std::string_view name) {
@@ -49,7 +49,7 @@ void Answers(TextContext& c) {
   c.page.Paragraph(
       "  GPU         ",
       c.HasGpuWork() ? fmt::format("works {} of the {} step", WithShare(busy, file.breakdown->wall),
-                                   FormatMs(file.breakdown->wall))
+                                   FormatTime(file.breakdown->wall))
                      : fmt::format("not known: {}", c.NoGpuWork()),
       Style::kDim);
   c.page.Paragraph("  next batch  ",
@@ -274,7 +274,8 @@ bool HasMoreThanSteps(const RunTime& run) {
 
 void WriteRun(TextContext& c) {
   const std::optional<RunTime>& run = c.file.run;
-  c.page.Heading("Run", run ? fmt::format("{} recorded", FormatMs(run->wall)) : "", Style::kPlain);
+  c.page.Heading("Run", run ? fmt::format("{} recorded", FormatTime(run->wall)) : "",
+                 Style::kPlain);
   if (!run) return c.None("Not known: it needs a step that is whole.");
   c.Meaning(fmt::format("Where the time of the recording went; the rows sum to it.{}",
                         c.HasGpuWork()

@@ -37,6 +37,8 @@ struct TextContext {
   /// The same as a sentence.
   std::string NoGpuWorkSentence() const;
 
+  /// Columns of a bar in a line that has `taken` others.
+  std::size_t BarWidth(std::size_t taken) const;
   /// What a section means, in a sentence below its heading.
   void Meaning(std::string_view sentence);
   /// Why a section has nothing to say.

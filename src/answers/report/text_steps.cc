@@ -103,16 +103,14 @@ void StepTable(TextContext& c) {
 void BreakdownLine(TextContext& c, std::string_view name, DurationNs time,
                    std::optional<DurationNs> busy, DurationNs wall, DurationNs largest,
                    Style style) {
-  constexpr std::size_t kBarWidth = 34;
+  if (time.ns() == 0) return;
   std::vector<Span> line = {{fmt::format("  {:<14}{:>11}{:>9}  ", name, FormatMs(time),
                                          FormatPercent(SharePct(time, wall))),
-                             time.ns() == 0 ? Style::kDim : style}};
-  for (Span& span : c.page.Bar(busy.value_or(time).ms(), time.ms(), largest.ms(), kBarWidth))
+                             style}};
+  const std::size_t width = c.BarWidth(busy ? 60 : 38);
+  for (Span& span : c.page.Bar(busy.value_or(time).ms(), time.ms(), largest.ms(), width))
     line.push_back(std::move(span));
-  if (busy) {
-    line.push_back(
-        {fmt::format("  GPU busy {:>11}", FormatMs(*busy)), time.ns() == 0 ? Style::kDim : style});
-  }
+  if (busy) line.push_back({fmt::format("  GPU busy {:>11}", FormatMs(*busy)), style});
   c.page.Line(line);
 }
 
@@ -186,18 +184,16 @@ void WriteBottleneck(TextContext& c) {
     c.page.Paragraph("  - ", Sentence(evidence));
   if (c.file.causes.empty()) return;
   c.page.Blank();
-  c.Meaning(
-      fmt::format("What each moment is spent on or waits for ({}):", BreakdownSubject(c.file)));
+  c.Meaning(fmt::format("What the GPU does or waits for ({}):", BreakdownSubject(c.file)));
   DurationNs largest;
   for (const CauseRow& cause : c.file.causes) largest = std::max(largest, cause.time);
   for (const CauseRow& cause : c.file.causes) {
-    if (cause.time.ns() == 0 && !c.options.only) continue;
-    std::vector<Span> line = {{fmt::format("  {:<17}{:>11}{:>9}  ", cause.name,
+    if (cause.time.ns() == 0) continue;
+    std::vector<Span> line = {{fmt::format("  {:<32}{:>11}{:>9}  ", CauseText(cause.name),
                                            FormatMs(cause.time), FormatPercent(cause.share_pct))}};
-    for (Span& span : c.page.Bar(cause.time.ms(), cause.time.ms(), largest.ms(), 20)) {
+    for (Span& span : c.page.Bar(cause.time.ms(), cause.time.ms(), largest.ms(), c.BarWidth(56))) {
       line.push_back(std::move(span));
     }
-    line.push_back({fmt::format("  {}", CauseText(cause.name)), Style::kDim});
     c.page.Line(line);
   }
 }
@@ -216,7 +212,7 @@ void WriteSteps(TextContext& c) {
                     "mark steps: {}.",
                     HowToTellSteps(c.file.input.recorded_as)));
   }
-  c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.step_time)), CountedText(summary),
+  c.page.Heading(fmt::format("Step time: {}", FormatTime(*summary.step_time)), CountedText(summary),
                  Style::kDim);
   const std::string iteration = IterationText(c.file, summary.kind);
   c.Meaning(c.AnyGpuWork()
@@ -227,8 +223,8 @@ void WriteSteps(TextContext& c) {
     c.Meaning(fmt::format("The optimizer runs once in {} steps: each is one of {} micro-batches.",
                           *every, *every));
   }
-  std::string spread = fmt::format("median {}, from {} to {}", FormatMs(*summary.p50),
-                                   FormatMs(*summary.min), FormatMs(*summary.max));
+  std::string spread = fmt::format("median {}, from {} to {}", FormatTime(*summary.p50),
+                                   FormatTime(*summary.min), FormatTime(*summary.max));
   if (summary.usual < summary.whole) spread += "; 1 step that is far slower left out";
   if (const std::size_t lost = summary.count - summary.whole - summary.others; lost > 0) {
     spread += fmt::format("; {} without all GPU tasks left out",
@@ -287,7 +283,7 @@ void WriteBreakdown(TextContext& c) {
   if (const auto busy = c.file.ceiling) {
     c.Meaning(fmt::format(
         "Without GPU idle time {} would take {}: {} as fast.",
-        c.file.stretch ? "the recording" : "the step", FormatMs(*busy),
+        c.file.stretch ? "the recording" : "the step", FormatTime(*busy),
         FormatFactor(static_cast<double>(breakdown.wall.ns()) / static_cast<double>(busy->ns()))));
   }
 }

@@ -60,13 +60,20 @@ void WriteKernels(TextContext& c) {
       {"kernel", Kind::kKernel, [](const TimeRow& r) { return Span{r.name}; }},
       GpuTime<TimeRow>(),
       Share<TimeRow>(),
+      {"per step", Kind::kNumber,
+       [](const TimeRow& r) { return Span{r.per_step ? FormatMs(*r.per_step) : ""}; }},
       Calls<TimeRow>(),
       {"mean", Kind::kNumber, [](const TimeRow& r) { return Span{MeanText(r)}; }},
-      {"class", Kind::kText, [](const TimeRow& r) { return Span{r.kind}; }},
+      {"min", Kind::kNumber, [](const TimeRow& r) { return Span{FormatUs(r.min)}; }, true},
+      {"max", Kind::kNumber, [](const TimeRow& r) { return Span{FormatUs(r.max)}; }, true},
+      {"class", Kind::kText, [](const TimeRow& r) { return Span{r.kind}; }, true},
       {"TC", Kind::kText,
-       [](const TimeRow& r) { return Span{r.tensor_cores == "unknown" ? "?" : r.tensor_cores}; }},
+       [](const TimeRow& r) { return Span{r.tensor_cores == "unknown" ? "?" : r.tensor_cores}; },
+       true},
       Bound()};
-  std::string meaning = "GPU time by kernel, copy or set. TC: whether its name says tensor cores.";
+  std::string meaning =
+      "GPU time by kernel, copy or set. per step: in the steps that count. TC: tensor cores, by "
+      "name.";
   bool counted = false;
   const auto add = [&](const char* head, std::optional<double> UnitUse::*figure) {
     if (std::none_of(c.file.kernels.begin(), c.file.kernels.end(),
@@ -86,6 +93,9 @@ void WriteKernels(TextContext& c) {
 }
 
 void WriteOperators(TextContext& c) {
+  std::vector<TimeRow> shown = c.file.operators;
+  if (c.HasGpuWork() && !c.options.only)
+    std::erase_if(shown, [](const TimeRow& row) { return row.total.ns() == 0; });
   WriteTable<TimeRow>(
       c,
       {"Operators",
@@ -93,7 +103,7 @@ void WriteOperators(TextContext& c) {
                         "what limits it on this GPU, and how near it comes."
                       : "The operators that the host ran.",
        NotRecorded(c, "operators", ImportIssue::kNoOperators)},
-      c.file.operators,
+      shown,
       {{"operator", Kind::kName, [](const TimeRow& r) { return Span{r.name}; }},
        OfGpu(c, GpuTime<TimeRow>()),
        OfGpu(c, Share<TimeRow>()),
@@ -149,7 +159,7 @@ void WriteClasses(TextContext& c) {
     std::vector<Span> line = {
         {fmt::format("  {}{}{:>11}{:>9}{:>9}  ", name, std::string(21 - DisplayWidth(name), ' '),
                      FormatMs(row.total), FormatPercent(row.share_pct), FormatCount(row.count))}};
-    for (Span& span : c.page.Bar(row.total.ms(), row.total.ms(), largest.ms(), 34))
+    for (Span& span : c.page.Bar(row.total.ms(), row.total.ms(), largest.ms(), c.BarWidth(52)))
       line.push_back(std::move(span));
     c.page.Line(line);
   }

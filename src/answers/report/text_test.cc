@@ -36,7 +36,7 @@ TraceReport Hostile(const std::string& text) {
 TEST(RenderText, FitsInAllForms) {
   for (Charset charset : {Charset::kUtf8, Charset::kAscii}) {
     TextOptions options;
-    options.charset = charset;
+    options.style.charset = charset;
     for (const TraceReport& report : {DemoReport(), BareReport()}) {
       const std::string text = RenderText(std::vector{report}, options);
       ExpectFits(text);
@@ -74,14 +74,14 @@ TEST(RenderText, NoNameBreaksOutOrIsTooWide) {
 
 RC_GTEST_PROP(RenderTextProperty, AnyNameFits, (const std::string& name)) {
   for (const std::string& line : LinesOf(RenderText(std::vector{Hostile(name)}, TextOptions()))) {
-    RC_ASSERT(DisplayWidth(line) <= TextPage::kWidth);
+    RC_ASSERT(DisplayWidth(line) <= PageStyle::kWidth);
     RC_ASSERT(Printable(line) == line);
   }
 }
 
 TEST(RenderText, ColourChangesNothingButColour) {
   TextOptions colored;
-  colored.color = true;
+  colored.style.color = true;
   std::string text = RenderText(std::vector{DemoReport()}, colored);
   EXPECT_NE(text.find("\x1b[1m"), std::string::npos);
   for (std::size_t at = text.find('\x1b'); at != std::string::npos; at = text.find('\x1b')) {
@@ -157,8 +157,8 @@ TEST(RenderText, TheLoopAnswersOnBothClocks) {
   TraceReport report = DemoReport();
   const std::string text = RenderText(std::vector{report}, options);
   for (const char* words :
-       {"works 29.40 ms (39.8 %) of the 73.90 ms step", "0.739 ms (1.0 %) of the step on the host",
-        "the GPU idles 0.310 ms (0.4 %) meanwhile",
+       {"works 29.4 ms (39.8 %) of the 73.9 ms step", "739 us (1.0 %) of the step on the host",
+        "the GPU idles 310 us (0.4 %) meanwhile",
         "The dearest is ModelCheckpoint on the event on_train_batch_end", "108.2 samples/s",
         "  .backward"})
     EXPECT_NE(text.find(words), std::string::npos) << words << " not in\n" << text;
@@ -181,8 +181,8 @@ TEST(RenderText, AHintNamesNoFlagThatWasGiven) {
 TEST(RenderText, HealthComesFirstAndTheVerdictIsASentence) {
   const std::string text = RenderText(std::vector{DemoReport()}, TextOptions());
   EXPECT_EQ(text.rfind("Trace health: B", 0), 0u);
-  EXPECT_NE(text.find("The host holds the step back"), std::string::npos);
-  EXPECT_LT(text.find("Bottleneck: host"), text.find("Step time: 73.90 ms"));
+  EXPECT_NE(text.find("Host-bound: the GPU idles"), std::string::npos);
+  EXPECT_LT(text.find("Bottleneck: host"), text.find("Step time: 73.9 ms"));
 }
 
 TEST(RenderText, OfStepsThatAreNotWholeClaimsNothing) {
@@ -208,14 +208,14 @@ TEST(RenderText, OfABalancedVerdictSaysWhy) {
   report.bottleneck.verdict = Verdict::kBalanced;
   report.bottleneck.balance = "the host holds 19.0 % of it, but less without recording";
   const std::string text = RenderText(std::vector{report}, TextOptions());
-  EXPECT_NE(text.find("No one thing holds the step back: the host holds 19.0 %"),
+  EXPECT_NE(text.find("Balanced: no single cause limits the step (the host holds 19.0 %"),
             std::string::npos);
   EXPECT_EQ(text.find("no cause is clearly larger"), std::string::npos);
 }
 
 TEST(TextPage, ACommandTooLongForALineStaysCopyable) {
   const std::string path = "/data/" + std::string(150, 'p') + "/it's here.json";
-  TextPage page(false, Charset::kUtf8);
+  TextPage page{PageStyle()};
   page.Command("     check  ", {"headroom", "report", path, "--only", "idle"});
   const std::string text = std::move(page).Take();
   ExpectFits(text);
@@ -233,7 +233,7 @@ TEST(TextPage, ACommandTooLongForALineStaysCopyable) {
 
 std::string TableOf(const std::vector<TextColumn>& columns,
                     const std::vector<std::vector<Span>>& rows) {
-  TextPage page(false, Charset::kUtf8);
+  TextPage page{PageStyle()};
   page.Table(columns, rows);
   return std::move(page).Take();
 }
@@ -244,7 +244,7 @@ TEST(TextPage, ATableCutsTextBehindItsNumbersAndNoNumber) {
   EXPECT_EQ(TableOf({{"", Kind::kText}, {"", Kind::kText}, {""}}, {{{text}, {text}, {"1,234"}}}),
             "  " + text + "  " + text + "  1,234\n");
   EXPECT_EQ(TableOf({{""}, {"", Kind::kText}, {"", Kind::kText}}, {{{"1"}, {text}, {text}}}),
-            "  1  " + text + "  " + std::string(TextPage::kWidth - 67, 'a') + "\n");
+            "  1  " + text + "  " + std::string(PageStyle::kWidth - 67, 'a') + "\n");
   const std::string named =
       TableOf({{"name", Kind::kName}, {"n"}}, {{{std::string(200, 'a')}, {std::string(30, '7')}}});
   ExpectFits(named);
@@ -252,7 +252,7 @@ TEST(TextPage, ATableCutsTextBehindItsNumbersAndNoNumber) {
 }
 
 TEST(TextPage, SomethingIsNeverDrawnAsNothing) {
-  const TextPage page(false, Charset::kAscii);
+  const TextPage page({.charset = Charset::kAscii});
   const std::vector<Span> bar = page.Bar(0.001, 0.001, 100, 10);
   EXPECT_EQ(bar[0].text, "#");
   EXPECT_EQ(page.Bar(0, 0, 100, 10)[0].text, "");
@@ -314,7 +314,35 @@ TEST(RenderText, SaysWhatEachStepLeavesBehind) {
   options.only = Section::kMemory;
   const std::string text = RenderText(std::vector{DemoReport()}, options);
   EXPECT_NE(text.find("3.00 GB allocated at most, in step 2"), std::string::npos) << text;
-  EXPECT_NE(text.find("each step leaves 64.00 kB more"), std::string::npos) << text;
+  EXPECT_NE(text.find("each step leaves 64.0 kB more"), std::string::npos) << text;
+}
+
+TEST(RenderSummary, IsOneScreenWhateverTheNames) {
+  const std::string kNames[] = {
+      "trace.json",        std::string(300, 'n'),
+      "a b'c\x1b[31m\n\t", "\u65e5\u672c\u8a9e\u65e5\u672c\u8a9e\u65e5\u672c\u8a9e",
+      "\xff\xfe",          ""};
+  for (const std::string& name : kNames) {
+    for (const std::size_t width :
+         {PageStyle::kMinWidth, PageStyle::kWidth, PageStyle::kMaxWidth}) {
+      for (const Charset charset : {Charset::kUtf8, Charset::kAscii}) {
+        TextOptions options;
+        options.style = {.charset = charset, .width = width};
+        for (const TraceReport& report : {DemoReport(), BareReport(), Hostile(name)}) {
+          const std::string text = RenderSummary(std::vector{report}, options);
+          EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 24) << text;
+          ExpectFits(text, width);
+        }
+      }
+    }
+  }
+}
+
+TEST(RenderSummary, SaysWhatLimitsTheStepAndWhatToDo) {
+  const std::string text = RenderSummary(std::vector{DemoReport()}, {});
+  for (const char* words : {"Host-bound: the GPU idles", "GPU busy", "What to do", "1. ",
+                            "headroom whatif ", "More: --full"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " not in\n" << text;
 }
 
 }  // namespace text_report_test

@@ -130,7 +130,7 @@ Status ScaleAnswer::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>
   const bool local = exchange_.local_sgd;
   if (local && !report.gradient_bytes) {
     report.no_answer =
-        "how many bytes of parameters there are to average cannot be told: no gradient is known by "
+        "the bytes of parameters to average are unknown: no gradient is known by "
         "its shape";
     return Status::Ok();
   }

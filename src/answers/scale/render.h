@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "network/overlap_slowdown.h"
-#include "render/escape.h"
+#include "render/text_page.h"
 #include "scale/scaling_curve.h"
 
 namespace headroom {
@@ -45,7 +45,7 @@ struct ScaleReport {
   std::vector<ScaleCurve> curves;
 };
 
-std::string RenderScaleText(const ScaleReport& report, bool color, Charset charset);
+std::string RenderScaleText(const ScaleReport& report, const PageStyle& style);
 /// headroom.scale/1.
 std::string RenderScaleJson(const ScaleReport& report);
 

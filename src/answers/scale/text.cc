@@ -15,15 +15,6 @@ namespace {
 
 constexpr double kPercent = 100;
 
-std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
-
-/// Never as a power of ten.
-std::string Rate(double per_second) {
-  constexpr double kWhole = 1000;
-  return per_second >= kWhole ? fmt::format("{:.0f}", per_second)
-                              : fmt::format("{:.4g}", per_second);
-}
-
 /// Of what the limit is, after its name and a colon.
 std::string_view Meaning(ScalingLimit limit, bool loop) {
   switch (limit) {
@@ -54,16 +45,15 @@ Style StyleOf(double efficiency) {
 
 void WriteBaseline(TextPage& page, const ScaleReport& report) {
   page.Heading("One GPU", report.path, Style::kDim);
-  std::string step = fmt::format("{} ({} to {}) without the profiler", Ms(report.step_ms.mid),
-                                 Ms(report.step_ms.low), Ms(report.step_ms.high));
+  const std::string time =
+      FormatTimeBetween(report.step_ms.mid, report.step_ms.low, report.step_ms.high);
+  std::string step = time + " without the profiler";
   if (report.source == "loop") {
-    step = fmt::format("{} ({} to {}), the host being the device", Ms(report.step_ms.mid),
-                       Ms(report.step_ms.low), Ms(report.step_ms.high));
+    step = time + ", on the CPU";
   }
   if (report.source == "operators") {
-    step = fmt::format("{} ({} to {}) on {} by its operators, kernels alone and no optimizer",
-                       Ms(report.step_ms.mid), Ms(report.step_ms.low), Ms(report.step_ms.high),
-                       report.gpu);
+    step =
+        fmt::format("{} on {} by its operators, kernels alone and no optimizer", time, report.gpu);
   }
   if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
   if (report.recorded_gpus > 1)
@@ -102,7 +92,7 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
         "  Gradients  ",
         fmt::format("{} a step{}", FormatBytes(*report.gradient_bytes),
                     report.samples ? fmt::format(", of {}", Plural(*report.samples, "sample"))
-                                   : ", of samples that cannot be told"),
+                                   : ", of an unknown number of samples"),
         Style::kBold);
   }
   page.Paragraph("  Ranks      ",
@@ -145,23 +135,21 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
     std::vector<Span> row = {{fmt::format("{}", point.placement.gpus)},
                              {fmt::format("{}", point.placement.nodes)}};
     if (!point.no_answer.empty()) {
-      row.insert(row.end(), {{"-"}, {""}, {""}, {""}, {""}, {"not told", Style::kDim}});
+      row.insert(row.end(), {{"-"}, {""}, {""}, {""}, {"unknown", Style::kDim}});
     } else {
-      row.insert(
-          row.end(),
-          {{Ms(point.step_ms.mid), Style::kBold},
-           {fmt::format("{} to {}", Ms(point.step_ms.low), Ms(point.step_ms.high)), Style::kDim},
-           {point.samples_per_s ? Rate(*point.samples_per_s) : ""},
-           {FormatPercent(kPercent * point.efficiency), StyleOf(point.efficiency)},
-           {point.placement.gpus > 1 ? Ms(point.exposed_ms) : ""},
-           {std::string(Name(point.limit))}});
+      row.insert(row.end(),
+                 {{FormatTimeBetween(point.step_ms.mid, point.step_ms.low, point.step_ms.high),
+                   Style::kBold},
+                  {point.samples_per_s ? FormatNumber(*point.samples_per_s) : ""},
+                  {FormatPercent(kPercent * point.efficiency), StyleOf(point.efficiency)},
+                  {point.placement.gpus > 1 ? FormatMs(point.exposed_ms) : ""},
+                  {std::string(Name(point.limit))}});
     }
     rows.push_back(std::move(row));
   }
   page.Table({{"GPUs"},
               {"machines"},
               {"step"},
-              {"range"},
               {"samples/s"},
               {"efficiency"},
               {"exposed"},
@@ -185,11 +173,11 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
 
 }  // namespace
 
-std::string RenderScaleText(const ScaleReport& report, bool color, Charset charset) {
-  TextPage page(color, charset);
+std::string RenderScaleText(const ScaleReport& report, const PageStyle& style) {
+  TextPage page(style);
   if (!report.no_answer.empty()) {
     page.Heading("Scaling", report.path, Style::kDim);
-    page.Paragraph("  ", "cannot be told: " + report.no_answer, Style::kPlain, Style::kWarning);
+    page.Paragraph("  ", "unknown: " + report.no_answer, Style::kPlain, Style::kWarning);
     return std::move(page).Take();
   }
   WriteBaseline(page, report);

@@ -53,8 +53,8 @@ void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPag
   std::vector<std::vector<Span>> rows;
   for (const BatchPoint& point : curve.points) {
     rows.push_back({{fmt::format("{}", point.samples)},
-                    {fmt::format("{:.2f} ms", point.step_ms)},
-                    {fmt::format("{:.1f}", point.samples_per_s)},
+                    {FormatMs(point.step_ms)},
+                    {FormatNumber(point.samples_per_s)},
                     {MemoryText(point.memory_delta_bytes)},
                     NoteOn(point, curve)});
   }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "render/number_format.h"
+
 namespace headroom {
 namespace {
 
@@ -57,8 +59,6 @@ void WritePlan(const PlanExplanation& plan, JsonWriter& json) {
   json.EndObject();
 }
 
-std::string Ms(double ms) { return fmt::format("{:.{}f} ms", ms, std::abs(ms) >= 100 ? 1 : 2); }
-
 void AddTable(std::string_view head, const std::vector<PathPart>& parts, double step_ms,
               TextColumn::Kind kind, TextPage& page) {
   std::vector<std::vector<Span>> rows;
@@ -73,14 +73,14 @@ void AddTable(std::string_view head, const std::vector<PathPart>& parts, double 
     }
     rows.push_back({{part.name},
                     {part.links > 0 ? fmt::format("{:.1f}", part.links) : std::string()},
-                    {Ms(part.ms)},
+                    {FormatMs(part.ms)},
                     {fmt::format("{:.1f} %", 100 * part.ms / step_ms)}});
   }
   if (rows.empty()) return;
   if (left_out > 0) {
     rows.push_back({{fmt::format("({} more)", left_out), Style::kDim},
                     {""},
-                    {Ms(rest)},
+                    {FormatMs(rest)},
                     {fmt::format("{:.1f} %", 100 * rest / step_ms)}});
   }
   page.Blank();
@@ -89,18 +89,20 @@ void AddTable(std::string_view head, const std::vector<PathPart>& parts, double 
 
 std::string SlackText(std::string_view side, const SlackSummary& slack) {
   if (slack.busy_ms <= 0) return fmt::format("the {} does nothing", side);
-  return fmt::format("of {} {} time {:.0f} % has none, half has {} or more", Ms(slack.busy_ms),
-                     side, 100 * slack.critical_ms / slack.busy_ms, Ms(slack.median_ms));
+  return fmt::format("of {} {} time {:.0f} % has none, half has {} or more",
+                     FormatMs(slack.busy_ms), side, 100 * slack.critical_ms / slack.busy_ms,
+                     FormatMs(slack.median_ms));
 }
 
 void AddPlan(const PlanExplanation& plan, TextPage& page) {
   page.Blank();
   page.Heading(plan.name.empty() ? "What the step waits for" : "What it waits for then", plan.name,
                Style::kDim);
-  page.Paragraph("  Critical path  ",
-                 fmt::format("{}: {} host, {} GPU, {} latencies and gaps", Ms(plan.step_ms),
-                             Ms(plan.host_ms), Ms(plan.gpu_ms), Ms(plan.waits_ms)),
-                 Style::kBold);
+  page.Paragraph(
+      "  Critical path  ",
+      fmt::format("{}: {} host, {} GPU, {} latencies and gaps", FormatMs(plan.step_ms),
+                  FormatMs(plan.host_ms), FormatMs(plan.gpu_ms), FormatMs(plan.waits_ms)),
+      Style::kBold);
   page.Paragraph("  Slack          ",
                  SlackText("GPU", plan.gpu_slack) + "; " + SlackText("host", plan.host_slack),
                  Style::kBold);
@@ -145,18 +147,18 @@ void WriteExplanationText(const Explanation& explanation, TextPage& page) {
   const Ledger& ledger = explanation.ledger;
   page.Blank();
   page.Heading("What the graph accounts for", "all recorded steps", Style::kDim);
-  page.Paragraph(
-      "  Host  ",
-      fmt::format("{} of host threads; {} of waits are edges; {} of silence that no "
-                  "event covers",
-                  Ms(ledger.host.ms()), Ms(ledger.waits.ms()), Ms(ledger.unexplained_host.ms())),
-      Style::kBold);
-  page.Paragraph(
-      "  GPU   ",
-      fmt::format("{} of late starts that no edge explains; {} tasks without a launch; "
-                  "{} edges dropped because recorded times contradict them",
-                  Ms(ledger.unexplained_gpu.ms()), ledger.anchored_tasks, ledger.dropped_edges),
-      Style::kBold);
+  page.Paragraph("  Host  ",
+                 fmt::format("{} of host threads; {} of waits are edges; {} of silence that no "
+                             "event covers",
+                             FormatMs(ledger.host.ms()), FormatMs(ledger.waits.ms()),
+                             FormatMs(ledger.unexplained_host.ms())),
+                 Style::kBold);
+  page.Paragraph("  GPU   ",
+                 fmt::format("{} of late starts that no edge explains; {} tasks without a launch; "
+                             "{} edges dropped because recorded times contradict them",
+                             FormatMs(ledger.unexplained_gpu.ms()), ledger.anchored_tasks,
+                             ledger.dropped_edges),
+                 Style::kBold);
   std::vector<std::vector<Span>> rows;
   for (const EdgeCounts& edges : explanation.edges) {
     const auto count = [](std::int64_t n) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "render/escape.h"
+#include "render/text_page.h"
 #include "whatif/explanation.h"
 #include "whatif/forecast.h"
 #include "whatif/self_check.h"
@@ -28,8 +28,11 @@ struct ForecastReport {
 };
 
 std::string RenderForecastJson(const ForecastReport& report);
-std::string RenderForecastText(const ForecastReport& report, bool color, Charset charset);
+/// One screen: a row for each change that saves 1 % of the step or more. Requires `ranked`.
+std::string RenderForecastSummary(const ForecastReport& report, const PageStyle& style);
+/// All of it, with the reasons.
+std::string RenderForecastText(const ForecastReport& report, const PageStyle& style);
 /// The catalogue as text.
-std::string RenderScenarioList(std::span<const Scenario> scenarios, bool color, Charset charset);
+std::string RenderScenarioList(std::span<const Scenario> scenarios, const PageStyle& style);
 
 }  // namespace headroom

@@ -46,20 +46,19 @@ std::string RenderScoreJson(const ScoreReport& report) {
   return std::move(json).Take() + "\n";
 }
 
-std::string RenderScoreText(const ScoreReport& report, bool color, Charset charset) {
+std::string RenderScoreText(const ScoreReport& report, const PageStyle& style) {
   const LedgerRecord& record = report.record;
-  TextPage page(color, charset);
+  TextPage page(style);
   page.Heading("Forecast and truth", record.scenario, Style::kDim);
   page.Paragraph("  Before    ",
-                 fmt::format("{:.2f} ms ({})", record.baseline_ms, Printable(report.before)),
+                 fmt::format("{} ({})", FormatMs(record.baseline_ms), Printable(report.before)),
                  Style::kBold);
   page.Paragraph("  Forecast  ",
-                 fmt::format("{:.2f} ms ({:.2f} ms to {:.2f} ms)", record.step_ms.mid,
-                             record.step_ms.low, record.step_ms.high),
+                 FormatTimeBetween(record.step_ms.mid, record.step_ms.low, record.step_ms.high),
                  Style::kBold);
   // A corrected trace is an estimate, too.
   page.Paragraph(report.measured ? "  Truth     " : "  After     ",
-                 fmt::format("{:.2f} ms, {} ({})", *record.actual_ms,
+                 fmt::format("{}, {} ({})", FormatMs(*record.actual_ms),
                              report.measured ? "measured" : "the trace without its profiler",
                              Printable(report.after)),
                  Style::kBold);
@@ -111,8 +110,8 @@ std::string RenderScoresJson(std::span<const LedgerRecord> records, const std::s
 }
 
 std::string RenderScoresText(std::span<const LedgerRecord> records, const std::string& ledger,
-                             bool color, Charset charset) {
-  TextPage page(color, charset);
+                             const PageStyle& style) {
+  TextPage page(style);
   page.Heading("Forecasts and what came of them",
                Plural(static_cast<std::int64_t>(records.size()), "record"), Style::kDim);
   std::vector<std::vector<Span>> rows;
@@ -121,10 +120,9 @@ std::string RenderScoresText(std::span<const LedgerRecord> records, const std::s
         {fmt::format("{}", record.line)},
         {record.scenario},
         {record.path},
-        {fmt::format("{:.2f}", record.step_ms.mid)},
-        {fmt::format("{:.2f} to {:.2f}", record.step_ms.low, record.step_ms.high)}};
+        {FormatTimeBetween(record.step_ms.mid, record.step_ms.low, record.step_ms.high)}};
     if (record.scored()) {
-      row.push_back({fmt::format("{:.2f}", *record.actual_ms)});
+      row.push_back({FormatMs(*record.actual_ms)});
       row.push_back({fmt::format("{:+.1f} %", record.error_pct())});
       row.push_back(record.held() ? Span{"yes", Style::kGood} : Span{"no", Style::kWarning});
     } else {
@@ -143,9 +141,8 @@ std::string RenderScoresText(std::span<const LedgerRecord> records, const std::s
     page.Table({{"line"},
                 {"scenario", scenarios},
                 {"trace", Kind::kName},
-                {"forecast ms"},
-                {"interval"},
-                {"after ms"},
+                {"forecast"},
+                {"after"},
                 {"error"},
                 {"held", Kind::kText}},
                rows);

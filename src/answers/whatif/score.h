@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "render/escape.h"
+#include "render/text_page.h"
 #include "whatif/forecast_ledger.h"
 
 namespace headroom {
@@ -19,13 +19,13 @@ struct ScoreReport {
 
 /// Format headroom.whatif-score/1.
 std::string RenderScoreJson(const ScoreReport& report);
-std::string RenderScoreText(const ScoreReport& report, bool color, Charset charset);
+std::string RenderScoreText(const ScoreReport& report, const PageStyle& style);
 
 /// The ledger of forecasts, in order of the file. Format headroom.whatif-scores/1.
 ///
 /// @param ledger  path of the file, which may not be there yet
 std::string RenderScoresJson(std::span<const LedgerRecord> records, const std::string& ledger);
 std::string RenderScoresText(std::span<const LedgerRecord> records, const std::string& ledger,
-                             bool color, Charset charset);
+                             const PageStyle& style);
 
 }  // namespace headroom

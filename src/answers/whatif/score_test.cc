@@ -35,19 +35,17 @@ ScoreReport Report() {
   return report;
 }
 
-std::string Text(const ScoreReport& report) {
-  return RenderScoreText(report, /*color=*/false, Charset::kUtf8);
-}
+std::string Text(const ScoreReport& report) { return RenderScoreText(report, PageStyle()); }
 
 std::string Text(const std::vector<LedgerRecord>& records) {
-  return RenderScoresText(records, "ledger.jsonl", /*color=*/false, Charset::kUtf8);
+  return RenderScoresText(records, "ledger.jsonl", PageStyle());
 }
 
 TEST(ScoreText, ComparesTheForecastWithTheTrace) {
   const std::string text = Text(Report());
   for (const char* words :
-       {"  Before    100.00 ms (before.json)\n", "  Forecast  84.00 ms (70.00 ms to 90.00 ms)\n",
-        "  After     80.00 ms, the trace without its profiler (after.json)\n",
+       {"  Before    100 ms (before.json)\n", "  Forecast  84 ms (70-90)\n",
+        "  After     80.0 ms, the trace without its profiler (after.json)\n",
         "  Error     +5.0 %; the interval held\n",
         "  Ledger    2 of 3 scores that set the intervals of fused-optimizer on this machine (l"})
     ExpectHas(text, words);
@@ -59,7 +57,7 @@ TEST(ScoreText, AMeasuredStepIsTheTruth) {
   report.record.actual_ms = 100;
   report.rule = {.scores = 3, .factor = 1.25};
   const std::string text = Text(report);
-  ExpectHas(text, "  Truth     100.00 ms, measured (after.json)\n");
+  ExpectHas(text, "  Truth     100 ms, measured (after.json)\n");
   ExpectHas(text, "  Error     -16.0 %; the interval did not hold\n");
   ExpectHas(text,
             "by 3 scores, intervals of fused-optimizer on this machine are 1.25 times as wide");
@@ -86,8 +84,8 @@ TEST(ScoresText, ListsScoredAndOpenForecasts) {
   open.actual_ms.reset();
   open.line = 4;
   const std::string text = Text({Scored(), open});
-  ExpectHas(text, "84.00  70.00 to 90.00     80.00  +5.0 %  yes\n");
-  ExpectHas(text, "84.00  70.00 to 90.00         -       -  -\n");
+  ExpectHas(text, "84 ms (70-90)  80.0 ms  +5.0 %  yes\n");
+  ExpectHas(text, "84 ms (70-90)        -       -  -\n");
   ExpectHas(text, "to take a record back, delete its line there");
 }
 
@@ -112,7 +110,7 @@ TEST(Scores, NoNameBreaksOut) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         const std::string line = text.substr(at, end - at);
         EXPECT_EQ(Printable(line), line);
-        EXPECT_LE(DisplayWidth(line), TextPage::kWidth) << line;
+        EXPECT_LE(DisplayWidth(line), PageStyle::kWidth) << line;
         at = end + 1;
       }
     }

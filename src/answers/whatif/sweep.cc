@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "render/number_format.h"
+
 namespace headroom {
 namespace {
 
@@ -22,8 +24,6 @@ constexpr double kNothing = 0.002;
 std::optional<double> Finite(double factor) {
   return std::isinf(factor) ? std::nullopt : std::optional(factor);
 }
-
-std::string Ms(double ms) { return fmt::format("{:.{}f}", ms, std::abs(ms) >= 100 ? 1 : 2); }
 
 }  // namespace
 
@@ -75,9 +75,9 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
     }
     std::vector<Span> row = {{std::string(Name(target.kind))},
                              {target.name},
-                             {target.time_ms ? Ms(*target.time_ms) : "-"}};
+                             {target.time_ms ? FormatNumber(*target.time_ms) : "-"}};
     for (const std::optional<double>& step : target.step_ms)
-      row.push_back({step ? Ms(*step) : "-"});
+      row.push_back({step ? FormatNumber(*step) : "-"});
     row.push_back({target.knee_factor ? fmt::format("{:.2f}x", *target.knee_factor) : ""});
     any_knee |= target.knee_factor.has_value();
     rows.push_back(std::move(row));
@@ -93,7 +93,7 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
     page.Table(columns, rows);
     if (any_knee) {
       page.Paragraph("  ",
-                     "Knee: beyond it, something else holds the step back more than this part.",
+                     "Knee: beyond this factor another part limits the step.",
                      Style::kDim, Style::kDim);
     }
   }
@@ -109,8 +109,8 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
   for (const NextFix& fix : sweep.next) {
     fixes.push_back({{std::string(Name(fix.kind))},
                      {fix.name},
-                     {Ms(fix.step_ms) + " ms"},
-                     {Ms(fix.saves_ms) + " ms"}});
+                     {FormatMs(fix.step_ms)},
+                     {FormatMs(fix.saves_ms)}});
   }
   page.Table({{"part", TextColumn::Kind::kText},
               {"name", TextColumn::Kind::kName},

@@ -8,6 +8,7 @@
 #include "answers/whatif/render.h"
 #include "answers/whatif/self_check.h"
 #include "answers/whatif/sweep.h"
+#include "render/number_format.h"
 #include "render/text_page.h"
 
 namespace headroom {
@@ -25,34 +26,31 @@ std::string_view ValidityText(Validity validity) {
   return "";
 }
 
-std::string MsNumber(double ms) { return fmt::format("{:.{}f}", ms, std::abs(ms) >= 100 ? 1 : 2); }
-
-std::string Ms(double ms) { return MsNumber(ms) + " ms"; }
-
 }  // namespace
 
-std::string RenderForecastText(const ForecastReport& report, bool color, Charset charset) {
-  TextPage page(color, charset);
+std::string RenderForecastText(const ForecastReport& report, const PageStyle& style) {
+  TextPage page(style);
   const Baseline& baseline = report.baseline;
   page.Heading("What a change would buy", report.path, Style::kDim);
   if (!report.no_answer.empty()) {
-    page.Paragraph("  ! ", "cannot be told: " + report.no_answer, Style::kWarning);
+    page.Paragraph("  ! ", "unknown: " + report.no_answer, Style::kWarning);
     return std::move(page).Take();
   }
   if (baseline.ReplayHolds()) {
     page.Paragraph("  Step  ",
-                   fmt::format("{} without the profiler ({} to {}); {} as recorded",
-                               Ms(baseline.corrected.mid), Ms(baseline.corrected.low),
-                               Ms(baseline.corrected.high), Ms(baseline.traced_step_ms)),
+                   fmt::format("{} without the profiler; {} as recorded",
+                               FormatTimeBetween(baseline.corrected.mid, baseline.corrected.low,
+                                                 baseline.corrected.high),
+                               FormatMs(baseline.traced_step_ms)),
                    Style::kBold);
     page.Paragraph("        ",
                    fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
-                               Ms(baseline.host_limit_ms), Ms(baseline.gpu_limit_ms)));
+                               FormatMs(baseline.host_limit_ms), FormatMs(baseline.gpu_limit_ms)));
   } else {
-    page.Paragraph(
-        "  Step  ",
-        fmt::format("{} as recorded; not known without the profiler", Ms(baseline.traced_step_ms)),
-        Style::kBold);
+    page.Paragraph("  Step  ",
+                   fmt::format("{} as recorded; not known without the profiler",
+                               FormatMs(baseline.traced_step_ms)),
+                   Style::kBold);
   }
   page.Paragraph("        ", fmt::format("The replay of the recording is off by {:+.2f} %. {}",
                                          baseline.replay_error_pct, report.calibration));
@@ -66,22 +64,20 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   std::vector<std::vector<Span>> rows;
   for (const Forecast& forecast : report.forecasts) {
     if (!forecast.applies) {
-      rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}});
+      rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}});
       continue;
     }
     const std::string at_most = forecast.at_best ? "at most " : "";
     rows.push_back(
         {{forecast.name},
-         {Ms(forecast.step_ms.mid)},
-         {fmt::format("{} to {}", MsNumber(forecast.step_ms.low), Ms(forecast.step_ms.high))},
-         {fmt::format("{}{:.2f}x", at_most, forecast.speedup)},
-         {at_most + Ms(forecast.saves_ms)},
+         {FormatTimeBetween(forecast.step_ms.mid, forecast.step_ms.low, forecast.step_ms.high)},
+         {at_most + FormatFactor(forecast.speedup)},
+         {at_most + FormatMs(forecast.saves_ms)},
          {MemoryText(forecast.memory_delta_bytes)},
          {std::string(ValidityText(forecast.validated))}});
   }
   page.Table({{"change", TextColumn::Kind::kName},
               {"step"},
-              {"interval"},
               {"speedup"},
               {"saves"},
               {"memory"},
@@ -89,14 +85,14 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
              rows);
   page.Blank();
   for (const Forecast& forecast : report.forecasts) {
-    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
-                   forecast.applies ? forecast.why : "cannot tell: " + forecast.why, Style::kBold);
+    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, style.charset)),
+                   forecast.applies ? forecast.why : "unknown: " + forecast.why, Style::kBold);
   }
   if (!report.abstaining.empty()) {
     page.Blank();
-    page.Line({{"  Does not apply, or cannot be told:", Style::kDim}});
+    page.Line({{"  Not applicable, or unknown:", Style::kDim}});
     for (const Forecast& forecast : report.abstaining) {
-      page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)), forecast.why,
+      page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, style.charset)), forecast.why,
                      Style::kDim, Style::kDim);
     }
   }
@@ -105,7 +101,7 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   }
   for (const Forecast& forecast : report.forecasts) {
     if (!forecast.interval_rule) continue;
-    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
+    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, style.charset)),
                    fmt::format("interval {:.2f} times as wide as else, by {} forecasts that were "
                                "scored on this machine",
                                forecast.interval_rule->factor, forecast.interval_rule->scores));
@@ -116,10 +112,10 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   return std::move(page).Take();
 }
 
-std::string RenderScenarioList(std::span<const Scenario> scenarios, bool color, Charset charset) {
+std::string RenderScenarioList(std::span<const Scenario> scenarios, const PageStyle& style) {
   std::size_t width = 0;
   for (const Scenario& scenario : scenarios) width = std::max(width, scenario.name.size());
-  TextPage page(color, charset);
+  TextPage page(style);
   page.Paragraph("  ", "NAME[:key=value,...]; a key with a default in brackets may be left out");
   page.Blank();
   for (const Scenario& scenario : scenarios) {

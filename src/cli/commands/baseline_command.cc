@@ -116,8 +116,7 @@ Status BaselineCommand::List() const {
   const Result<BaselineList> list = ListBaselines(folder_);
   if (!list.ok()) return list.status();
   return WriteResult(json_ ? RenderBaselinesJson(list.value())
-                           : RenderBaselinesText(list.value(), UseColor(ColorMode::kAuto, ""),
-                                                 CharsetOfEnvironment()),
+                           : RenderBaselinesText(list.value(), StyleOfPage("")),
                      "");
 }
 

@@ -87,8 +87,8 @@ std::string Today() {
 }
 
 std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const std::string& path,
-                   bool color, Charset charset) {
-  TextPage page(color, charset);
+                   const PageStyle& style) {
+  TextPage page(style);
   constexpr double kMicrosecond = 1e3;
   std::vector<std::vector<Span>> rows;
   const auto row = [&](std::string_view what, const std::optional<double>& ns, double usual,
@@ -109,10 +109,10 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
               {"", TextColumn::Kind::kText}},
              rows);
   page.Blank();
-  page.Paragraph("  ",
-                 fmt::format("Written to {}. Machine: {}. whatif uses it for traces of machines "
-                             "with these GPUs.",
-                             Printable(path, charset), Printable(costs.machine, charset)));
+  page.Paragraph(
+      "  ", fmt::format("Written to {}. Machine: {}. whatif uses it for traces of machines "
+                        "with these GPUs.",
+                        Printable(path, style.charset), Printable(costs.machine, style.charset)));
   return std::move(page).Take();
 }
 
@@ -251,9 +251,7 @@ Status CalibrateCommand::CalibrateHost() const {
     written = file.ok() ? file.value().Commit() : file.status();
   }
   if (!written.ok()) return written;
-  return WriteResult(Render(costs.value(), shipped.value(), path, UseColor(ColorMode::kAuto, ""),
-                            CharsetOfEnvironment()),
-                     "");
+  return WriteResult(Render(costs.value(), shipped.value(), path, StyleOfPage("")), "");
 }
 
 }  // namespace headroom::cli

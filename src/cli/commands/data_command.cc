@@ -88,6 +88,7 @@ DataCommand::DataCommand(Command parent) {
       .ShowDefault()
       .TypeName("K")
       .Check(WholeNumber(1, 1'000'000));
+  command_.AddFlag("--full", full_, "Stages, the loader and doubts too");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.data/1");
   command_
       .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
@@ -168,11 +169,11 @@ Status DataCommand::Run() {
   DataAnswer answer(*store.value(), trace_, ViewOf(*store.value(), trace_));
   const Result<DataReport> report = answer.Ask(loader_, changes.value());
   if (!report.ok()) return report.status();
-  return WriteResult(json_
-                         ? RenderDataJson(report.value())
-                         : RenderDataText(report.value(), UseColor(ColorMode::kAuto, output_path_),
-                                          CharsetOfEnvironment()),
-                     output_path_);
+  if (json_) return WriteResult(RenderDataJson(report.value()), output_path_);
+  const PageStyle style = StyleOfPage(output_path_);
+  return WritePaged(
+      full_ ? RenderDataText(report.value(), style) : RenderDataSummary(report.value(), style),
+      output_path_);
 }
 
 }  // namespace headroom::cli

@@ -25,7 +25,7 @@ class DataCommand : public Subcommand {
   std::string output_path_;
   std::int64_t loader_ = 1;
   ExpansionLimit expansion_;
-  bool json_ = false, quiet_ = false;
+  bool json_ = false, full_ = false, quiet_ = false;
 
   /// Replaces this process by Python's benchmark; returns where that fails.
   Status RunBench() const;

@@ -59,6 +59,7 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
   command_.AddOption("--dir", folder_, "Folder of baselines").ShowDefault().TypeName("DIR");
   command_.AddFlag("--here", here_,
                    "B was recorded on this machine as it is set up now: compare its settings, too");
+  command_.AddFlag("--full", full_, "Comparability, phases, operators and kernels too");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.diff/1");
   command_.AddFlag("--md", markdown_, "Markdown, e.g. for a pull request");
   command_
@@ -193,9 +194,11 @@ Status DiffCommand::Run() {
       json_       ? RenderDiffJson(report)
       : markdown_ ? RenderDiffMarkdown(
                         report, static_cast<std::size_t>(max_bytes_.value_or(kMarkdownBytes)))
-                  : RenderDiffText(report, UseColor(ColorMode::kAuto, output_path_),
-                                   CharsetOfEnvironment());
-  if (Status status = WriteResult(text, output_path_); !status.ok()) return status;
+      : full_ ? RenderDiffText(report, StyleOfPage(output_path_))
+              : RenderDiffSummary(report, StyleOfPage(output_path_));
+  const Status written =
+      json_ || markdown_ ? WriteResult(text, output_path_) : WritePaged(text, output_path_);
+  if (!written.ok()) return written;
   if (!report.gate || report.gate->verdict == GateVerdict::kPass) return Status::Ok();
   if (report.gate->verdict == GateVerdict::kInconclusive && allow_inconclusive_)
     return Status::Ok();

@@ -31,7 +31,7 @@ class DiffCommand : public Subcommand {
   std::string a_, b_;
   std::vector<std::string> also_a_, also_b_, gates_, accepted_;
   std::string folder_, output_path_;
-  bool json_ = false, markdown_ = false, allow_inconclusive_ = false, here_ = false;
+  bool json_ = false, full_ = false, markdown_ = false, allow_inconclusive_ = false, here_ = false;
   std::int64_t top_;
   std::optional<std::int64_t> max_bytes_;
   JobOptions options_;

@@ -1,5 +1,7 @@
 #include "cli/commands/doctor_command.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -33,8 +35,28 @@ Style StyleOf(CheckState state) {
   return Style::kPlain;
 }
 
-std::string RenderText(const std::vector<MachineCheck>& checks, bool color) {
-  TextPage page(color, CharsetOfEnvironment());
+/// One line for what works and one for each thing that does not.
+std::string RenderSummary(const std::vector<MachineCheck>& checks, const PageStyle& style) {
+  TextPage page(style);
+  std::string works;
+  for (const MachineCheck& check : checks) {
+    if (check.state == CheckState::kOk)
+      works += (works.empty() ? "" : ", ") + std::string(check.name);
+  }
+  page.Paragraph("ok       ", works, StyleOf(CheckState::kOk));
+  for (const MachineCheck& check : checks) {
+    if (check.state == CheckState::kOk) continue;
+    const std::string& text = check.matters.empty() ? check.finding : check.matters;
+    page.Line({{fmt::format("{:<9}", Name(check.state)), StyleOf(check.state)},
+               {fmt::format("{:<11}", check.name)},
+               {CutMiddle(Printable(text, style.charset), style.width - 20, style.charset)}});
+  }
+  page.Line({{"Causes and fixes: headroom doctor --full", Style::kDim}});
+  return std::move(page).Take();
+}
+
+std::string RenderText(const std::vector<MachineCheck>& checks, const PageStyle& style) {
+  TextPage page(style);
   page.Heading("What works here", "", Style::kPlain);
   for (const MachineCheck& check : checks) {
     std::string first = "  ";
@@ -75,6 +97,7 @@ DoctorCommand::DoctorCommand(Command parent) {
   command_ = parent.AddCommand("doctor", "What works on this machine, and the fix for the rest",
                                kDoctorExamples);
   command_.AddOption("--python", python_, "The Python that trains (python3)").TypeName("PATH");
+  command_.AddFlag("--full", full_, "Findings and fixes too");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.doctor/1");
   command_.AddOption("-o,--output", output_path_, "Write to FILE, not to stdout")
       .TypeName("FILE")
@@ -85,9 +108,9 @@ Status DoctorCommand::Run() {
   std::error_code error;
   const std::vector<MachineCheck> checks =
       CheckMachine(python_, std::filesystem::current_path(error).string());
-  return WriteResult(
-      json_ ? RenderJson(checks) : RenderText(checks, UseColor(ColorMode::kAuto, output_path_)),
-      output_path_);
+  if (json_) return WriteResult(RenderJson(checks), output_path_);
+  const PageStyle style = StyleOfPage(output_path_);
+  return WritePaged(full_ ? RenderText(checks, style) : RenderSummary(checks, style), output_path_);
 }
 
 }  // namespace headroom::cli

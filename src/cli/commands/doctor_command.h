@@ -19,7 +19,7 @@ class DoctorCommand : public Subcommand {
   Command command_;
   std::string python_ = kUsualPython;
   std::string output_path_;
-  bool json_ = false;
+  bool json_ = false, full_ = false;
 };
 
 }  // namespace headroom::cli

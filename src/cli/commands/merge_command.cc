@@ -94,10 +94,10 @@ std::string MergeCommand::Summary(const JobTraces& job, std::int64_t events) con
       fmt::format("wrote {}: {} ranks, {} events", Printable(output_path_, CharsetOfEnvironment()),
                   job.ranks.ranks.size(), FormatCount(events));
   if (alone.empty()) {
-    text += fmt::format("; clocks aligned within {}", FormatUs(uncertainty));
+    text += fmt::format("; clocks aligned within {}", FormatTime(uncertainty));
   } else if (alone.size() < job.ranks.ranks.size()) {
     text += fmt::format("; clocks of {} aligned within {}", job.ranks.ranks.size() - alone.size(),
-                        FormatUs(uncertainty));
+                        FormatTime(uncertainty));
   }
   text += "\n";
   if (alone.size() == job.ranks.ranks.size()) {

@@ -21,8 +21,8 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char* kPredictExamples = R"(Examples:
-  headroom predict trace.json.gz --gpu H100,L4,A100-80   the recorded job on other GPUs
-  headroom predict trace.json.gz                         on all that are known
+  headroom predict trace.json.gz                         the recorded job on eight current GPUs
+  headroom predict trace.json.gz --gpu H100,L4,A100-80   on these; --gpu all: on all known GPUs
   headroom predict --ops ops.csv --gpu A100-40,V100      a step known by operators and shapes alone
   headroom predict --kernels t4.csv --from T4 --to L4 -o l4.csv   a table of measured operators
   headroom predict trace.json.gz --gpu mine --gpu-file mine.toml  a GPU of your own (docs/devices.md)
@@ -88,6 +88,7 @@ PredictCommand::PredictCommand(Command parent) {
   command_.AddFlag("--batch-curve", batch_curve_,
                    "Step, throughput and memory over batch sizes, on each GPU");
   AddPlanFlags(command_, plan_);
+  command_.AddFlag("--full", full_, "Memory, energy, limits and doubts, on more than one screen");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.predict/1");
   command_
       .AddOption("-o,--output,--out", output_path_,
@@ -218,11 +219,13 @@ Status PredictCommand::Run() {
     if (Status status = AddTrace(trace, targets.value(), answer.value()); !status.ok())
       return status;
   }
-  const PredictReport report = std::move(answer.value()).Finish();
-  return WriteResult(json_ ? RenderPredictJson(report)
-                           : RenderPredictText(report, UseColor(ColorMode::kAuto, output_path_),
-                                               CharsetOfEnvironment()),
-                     output_path_);
+  PredictReport report = std::move(answer.value()).Finish();
+  if (json_) return WriteResult(RenderPredictJson(report), output_path_);
+  const PageStyle style = StyleOfPage(output_path_);
+  if (full_ || batch_curve_ || plan_.total_steps || !timeline_path_.empty())
+    return WritePaged(RenderPredictText(report, style), output_path_);
+  if (!gpus_.is_given() && gpus_.device_files().empty()) KeepCurrentGpus(report);
+  return WritePaged(RenderPredictSummary(report, style), output_path_);
 }
 
 }  // namespace headroom::cli

@@ -35,7 +35,7 @@ class PredictCommand : public Subcommand {
   GpuChoice gpus_;
   JobPlanQuestion plan_;
   double host_factor_ = 1;
-  bool json_ = false, batch_curve_ = false;
+  bool json_ = false, batch_curve_ = false, full_ = false;
   JobOptions options_;
 };
 

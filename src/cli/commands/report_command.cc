@@ -36,7 +36,8 @@ constexpr const char* kHost = "The cost of recording";
 constexpr const char* kRunning = "Running";
 
 constexpr const char* kReportExamples = R"(Examples:
-  headroom report trace.json.gz                      read it on the terminal
+  headroom report trace.json.gz                      the answer on one screen
+  headroom report trace.json.gz --full               all sections
   headroom report trace.json.gz --only kernels       one section, all its rows
   headroom report trace.json.gz --json -o out.json   for programs (docs/report.md)
   headroom report trace.json.gz --html page.html     the page of headroom ui, as one file
@@ -72,14 +73,15 @@ std::string TextOf(const std::vector<ProcessLog>& processes) {
 }  // namespace
 
 ReportCommand::ReportCommand(Command parent) {
-  command_ = parent.AddCommand(
-      "report", "What holds the training job back, from its profiler traces", kReportExamples);
+  command_ = parent.AddCommand("report", "What limits the step of a job, and what to do about it",
+                               kReportExamples);
   command_
       .AddOption("TRACE", traces_,
                  "PyTorch-profiler traces or recordings; several, or a folder: a file per rank")
       .Required()
       .TypeName("");
 
+  command_.AddFlag("--full", full_, "All sections, through a pager on a terminal").Group(kFormats);
   command_.AddFlag("--json", json_, "One JSON object, format headroom.report/1").Group(kFormats);
   command_
       .AddFlag(
@@ -139,9 +141,11 @@ ReportCommand::ReportCommand(Command parent) {
       .Check(WholeNumber(0, kMaxLimit))
       .Group(kSelection);
   command_
-      .AddOption("--top", top_,
-                 fmt::format("Rows of each table and rank [text {}, Markdown {}, JSON and CSV all]",
-                             kTextTop, kMarkdownTop))
+      .AddOption(
+          "--top", top_,
+          fmt::format("Rows of each table and rank [--full {}, --md {}, --json and --csv all]; "
+                      "implies --full for text",
+                      kTextTop, kMarkdownTop))
       .TypeName("N")
       .Check(WholeNumber(1, kMaxLimit))
       .Group(kSelection);
@@ -209,6 +213,12 @@ Status ReportCommand::Run() {
   if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty() || !html_path_.empty())) {
     return Status::Usage(
         "--only chooses a section of the text: leave out --json, --md, --csv and --html");
+  }
+  if (full_ && (json_ || markdown_ || !csv_folder_.empty() || !html_path_.empty() ||
+                !only_.empty() || !show_.empty())) {
+    return Status::Usage(
+        "--full is all sections of the text: leave out --json, --md, --csv, --html, --only and "
+        "--show");
   }
   if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
   if (!show_.empty() && (!only_.empty() || !csv_folder_.empty() || !html_path_.empty()))
@@ -445,13 +455,12 @@ Status ReportCommand::Render(const std::vector<TraceReport>& files, const CallsB
         static_cast<std::size_t>(max_bytes_.value_or(static_cast<std::int64_t>(kMarkdownBytes)));
     return WriteResult(RenderMarkdown(files, options, most), output_path_);
   }
-  options.charset = CharsetOfEnvironment();
-  options.color = UseColor(color_ == "always"  ? ColorMode::kAlways
-                           : color_ == "never" ? ColorMode::kNever
-                                               : ColorMode::kAuto,
-                           output_path_);
+  options.style = StyleOfPage(output_path_, color_ == "always"  ? ColorMode::kAlways
+                                            : color_ == "never" ? ColorMode::kNever
+                                                                : ColorMode::kAuto);
   if (!only_.empty()) options.only = SectionNamed(only_);
-  return WriteResult(RenderText(files, options), output_path_);
+  const bool all = full_ || options.only || options.top;
+  return WritePaged(all ? RenderText(files, options) : RenderSummary(files, options), output_path_);
 }
 
 }  // namespace headroom::cli

@@ -61,6 +61,7 @@ class ReportCommand : public Subcommand {
   // Flags as given.
   std::vector<std::string> traces_;
   TraceFiles files_;  ///< That these are.
+  bool full_ = false;
   bool json_ = false;
   bool markdown_ = false;
   std::optional<std::int64_t> max_bytes_;

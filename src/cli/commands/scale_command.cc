@@ -235,10 +235,8 @@ Status ScaleCommand::Run() {
   if (!answered.ok()) return answered.status();
   ScaleReport& report = answered.value();
   report.path = traces_.empty() ? operators_path_ : fmt::format("{}", fmt::join(traces_, " "));
-  const bool color = UseColor(ColorMode::kAuto, output_path_);
-  return WriteResult(
-      json_ ? RenderScaleJson(report) : RenderScaleText(report, color, CharsetOfEnvironment()),
-      output_path_);
+  return json_ ? WriteResult(RenderScaleJson(report), output_path_)
+               : WritePaged(RenderScaleText(report, StyleOfPage(output_path_)), output_path_);
 }
 
 }  // namespace headroom::cli

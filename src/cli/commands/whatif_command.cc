@@ -24,12 +24,13 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char* kWhatifExamples = R"(Examples:
-  headroom whatif trace.json.gz gpu-speed:factor=2       were the GPU twice as fast
+  headroom whatif trace.json.gz                          all changes, by what they save
+  headroom whatif trace.json.gz gpu-speed:factor=2       a GPU that is twice as fast
   headroom whatif trace.json.gz remove-syncs+host-speed:factor=1.5
   headroom whatif trace.json.gz "scale:match=.*softmax.*,factor=0.5"
   headroom whatif --list                                 all scenarios and their keys
 
-Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --self-check failed;
+Exit codes: 0 fine, also if a scenario gains nothing or its effect is unknown; 1 --self-check failed;
 2 usage; 3 the file is unreadable or no trace, or holds nothing to replay for --self-check,
 --dump-graph or --write-trace; 4 cannot write, or internal error.
 )";
@@ -37,8 +38,8 @@ Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --s
 }  // namespace
 
 WhatifCommand::WhatifCommand(Command parent) {
-  command_ = parent.AddCommand("whatif", "What a change to the job would buy, before it is made",
-                               kWhatifExamples);
+  command_ =
+      parent.AddCommand("whatif", "What a change would save, before you make it", kWhatifExamples);
   command_.AddOption("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
       .TypeName("");
   command_.AddOption("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")
@@ -46,6 +47,7 @@ WhatifCommand::WhatifCommand(Command parent) {
       .Check(Known(ScenarioNames()));
   command_.AddFlag("--list", list_, "List the scenarios and their keys");
   views_.AddFlags(command_);
+  command_.AddFlag("--full", full_, "Reasons for all forecasts, through a pager on a terminal");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.whatif/1");
   command_
       .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
@@ -91,9 +93,8 @@ Status WhatifCommand::Run() {
 }
 
 Status WhatifCommand::Lead(SweepSharing& sharing) {
-  const Charset charset = CharsetOfEnvironment();
-  const bool color = UseColor(ColorMode::kAuto, output_path_);
-  if (list_) return WriteResult(RenderScenarioList(Catalogue(), color, charset), output_path_);
+  const PageStyle style = StyleOfPage(output_path_);
+  if (list_) return WriteResult(RenderScenarioList(Catalogue(), style), output_path_);
   if (save_ && (scenarios_.empty() || options_.calibration.no_local_state ||
                 !LocalStatePath("").has_value())) {
     return Status::Usage(scenarios_.empty()
@@ -117,7 +118,7 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (why_none.code() == StatusCode::kNoAnswer) {
     if (views_.Asked()) return views_.RefuseWithoutGraph(trace_, why_none);
     if (save_ && !options_.quiet) Remark("saved nothing: there is no forecast\n");
-    return WriteResult(RenderNoAnswer(why_none, color, charset), output_path_);
+    return WriteResult(RenderNoAnswer(why_none, style), output_path_);
   }
   if (!opened.ok()) return opened.status();
   const Job& job = *opened.value().job;
@@ -145,12 +146,17 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
     if (Status status = Save(job, report, record.value()); !status.ok()) return status;
   }
   AdjustIntervals(job, record.value(), report);
-  if (Status status = WriteResult(
-          json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset),
-          output_path_);
+  if (Status status = json_ ? WriteResult(RenderForecastJson(report), output_path_)
+                            : WritePaged(ShowsAll() ? RenderForecastText(report, style)
+                                                    : RenderForecastSummary(report, style),
+                                         output_path_);
       !status.ok())
     return status;
   return WhatifViews::Gate(report);
+}
+
+bool WhatifCommand::ShowsAll() const {
+  return full_ || !scenarios_.empty() || views_.explains() || views_.checks() || views_.sweeps();
 }
 
 Status WhatifCommand::CheckOutput(const std::vector<std::string>& inputs) const {
@@ -158,9 +164,9 @@ Status WhatifCommand::CheckOutput(const std::vector<std::string>& inputs) const 
   return RefuseToOverwrite("-o", output_path_, inputs);
 }
 
-std::string WhatifCommand::RenderNoAnswer(const Status& status, bool color, Charset charset) const {
+std::string WhatifCommand::RenderNoAnswer(const Status& status, const PageStyle& style) const {
   const ForecastReport report = AnswerWithout(trace_, status, scenarios_);
-  return json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset);
+  return json_ ? RenderForecastJson(report) : RenderForecastText(report, style);
 }
 
 Status WhatifCommand::Save(const Job& job, const ForecastReport& report,
@@ -223,9 +229,8 @@ Status WhatifCommand::Score() {
   report.record.after = std::move(fingerprint).value();
   if (Status status = record.value().Append({report.record}); !status.ok()) return status;
   report.rule = RuleFor(record.value().records(), machine, report.record.scenario);
-  const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(
-      json_ ? RenderScoreJson(report) : RenderScoreText(report, color, CharsetOfEnvironment()),
+      json_ ? RenderScoreJson(report) : RenderScoreText(report, StyleOfPage(output_path_)),
       output_path_);
 }
 
@@ -259,10 +264,9 @@ Status WhatifCommand::ListScores() const {
         fmt::format("-o {}: that is the ledger itself; name another file", output_path_));
   }
   const std::vector<LedgerRecord>& records = record.value().records();
-  const bool color = UseColor(ColorMode::kAuto, output_path_);
-  return WriteResult(json_ ? RenderScoresJson(records, ledger)
-                           : RenderScoresText(records, ledger, color, CharsetOfEnvironment()),
-                     output_path_);
+  return json_ ? WriteResult(RenderScoresJson(records, ledger), output_path_)
+               : WritePaged(RenderScoresText(records, ledger, StyleOfPage(output_path_)),
+                            output_path_);
 }
 
 }  // namespace headroom::cli

@@ -25,9 +25,11 @@ class WhatifCommand : public Subcommand {
   /// All that the leading process does.
   Status Lead(SweepSharing& sharing);
   /// Refuses to write the result over a file that it comes from.
+  /// Whether the text has all reasons, not one line a change.
+  bool ShowsAll() const;
   Status CheckOutput(const std::vector<std::string>& inputs) const;
   /// For a trace of which nothing can be replayed.
-  std::string RenderNoAnswer(const Status& status, bool color, Charset charset) const;
+  std::string RenderNoAnswer(const Status& status, const PageStyle& style) const;
   /// Adds the forecasts that apply to the ledger.
   Status Save(const Job& job, const ForecastReport& report, ForecastRecord& record) const;
   Status Score();
@@ -40,6 +42,7 @@ class WhatifCommand : public Subcommand {
   std::vector<std::string> scenarios_;
   bool list_ = false;
   WhatifViews views_;
+  bool full_ = false;
   bool json_ = false;
   std::string output_path_;
   bool save_ = false;

@@ -22,7 +22,7 @@ void AddRow(TextPage& page, const std::string& name, const std::string& descript
 }  // namespace
 
 std::string HelpText(const CommandDescription& command) {
-  TextPage page(/*color=*/false, Charset::kAscii);
+  TextPage page({.charset = Charset::kAscii});
   page.Paragraph("", command.summary);
   page.Blank();
   std::string usage = command.name.empty() ? "headroom" : "headroom " + command.name;

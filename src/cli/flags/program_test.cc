@@ -97,7 +97,7 @@ TEST(ProgramTable, HelpFitsAndHasEachFlag) {
     // The footer is verbatim.
     for (std::size_t at = 0; at < help.size() - command.footer.size();) {
       const std::size_t end = std::min(help.find('\n', at), help.size());
-      EXPECT_LE(end - at, TextPage::kWidth) << help.substr(at, end - at);
+      EXPECT_LE(end - at, PageStyle::kWidth) << help.substr(at, end - at);
       at = end + 1;
     }
     for (const FlagDescription& flag : command.flags)

@@ -12,7 +12,7 @@
 namespace headroom::cli {
 
 void GpuChoice::AddFlags(Command command) {
-  command.AddOption("--gpu", gpus_, "GPUs to predict for [all with a device file]")
+  command.AddOption("--gpu", gpus_, "GPUs to predict for, or all")
       .TypeName("GPU,...")
       .Check(NameList());  // A delimiter of the parser's would drop empty names.
   command.AddOption("--gpu-file", gpu_files_, "Further device files, as data/devices/*.toml")
@@ -36,7 +36,8 @@ std::vector<std::string> GpuChoice::Inputs() const {
 
 Status GpuChoice::Load() {
   names_.clear();
-  for (const std::string& list : gpus_) {
+  const bool all = gpus_ == std::vector<std::string>{"all"};
+  for (const std::string& list : all ? std::vector<std::string>() : gpus_) {
     for (std::size_t begin = 0; begin <= list.size();) {
       const std::size_t end = std::min(list.find(',', begin), list.size());
       names_.push_back(list.substr(begin, end - begin));

@@ -34,7 +34,7 @@ struct Measured {
 std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kinds,
                    const std::string& device, const DeviceSpec* spec, const std::string& path) {
   const Charset charset = CharsetOfEnvironment();
-  TextPage page(UseColor(ColorMode::kAuto, ""), charset);
+  TextPage page(StyleOfPage(""));
   std::vector<std::vector<Span>> rows;
   for (const auto& [kind, measured] : kinds) {
     std::vector<double> errors = measured.log_errors;

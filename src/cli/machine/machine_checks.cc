@@ -167,7 +167,7 @@ MachineCheck CheckCgroup() {
     return {.name = "cgroup",
             .state = CheckState::kLimited,
             .finding = "no CPU or memory controller is visible",
-            .matters = "limits and throttling of a container cannot be told",
+            .matters = "limits and throttling of a container are unknown",
             .fix = "in a container, mount /sys/fs/cgroup (read-only will do)"};
   }
   std::optional<double> cores, memory;

@@ -35,7 +35,7 @@ Result<std::vector<MeasuredAllReduce>> ReadAllReduces(const std::string& printed
 std::string Render(const std::vector<MeasuredAllReduce>& measured, const NetworkFit& fit,
                    const std::string& path) {
   const Charset charset = CharsetOfEnvironment();
-  TextPage page(UseColor(ColorMode::kAuto, ""), charset);
+  TextPage page(StyleOfPage(""));
   std::vector<std::vector<Span>> rows;
   rows.reserve(measured.size());
   for (const MeasuredAllReduce& one : measured)

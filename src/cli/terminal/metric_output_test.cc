@@ -198,7 +198,7 @@ TEST(MetricTable, NoNumberIsCut) {
     for (const Charset charset : {Charset::kUtf8, Charset::kAscii}) {
       const auto lines = table.Render("title", width, 24, charset);
       ASSERT_EQ(lines.size(), 5u);
-      const std::vector<std::string> values = {"58.3 %", "123.5 GB/s", last_value, "1234.5 %"};
+      const std::vector<std::string> values = {"58.3 %", "123 GB/s", last_value, "1234.5 %"};
       const std::string bars = width >= 80 ? (charset == Charset::kUtf8 ? " █" : " #") : "";
       for (std::size_t i = 0; i < values.size(); ++i) {
         const std::string& line = lines[i + 1];

@@ -1,10 +1,15 @@
 #include "cli/terminal/output.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,10 +22,28 @@ namespace {
 
 bool muted = false;
 
+bool IsStdout(const std::string& path) { return path.empty() || path == "-"; }
+
+/// Lines and columns of the terminal on stdout; 0: stdout is no terminal, or one without a size.
+winsize TerminalSize() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  return size;
+}
+
+/// The pager's command for a shell; empty: none.
+std::string Pager() {
+  for (const char* name : {"HEADROOM_PAGER", "PAGER"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) return std::strcmp(value, "cat") == 0 ? "" : value;
+  }
+  return "less";
+}
+
 }  // namespace
 
 Status WriteResult(std::string_view text, const std::string& path) {
-  if (!path.empty() && path != "-") {
+  if (!IsStdout(path)) {
     Result<AtomicFile> file = AtomicFile::Write(path, text);
     return file.ok() ? file.value().Commit() : file.status();
   }
@@ -32,9 +55,30 @@ Status WriteResult(std::string_view text, const std::string& path) {
 }
 
 Status WriteData(std::string_view text, const std::string& path) {
-  const bool is_shown = (path.empty() || path == "-") && isatty(STDOUT_FILENO) != 0;
+  const bool is_shown = IsStdout(path) && isatty(STDOUT_FILENO) != 0;
   return is_shown ? WriteResult(PrintableLines(text, CharsetOfEnvironment()), path)
                   : WriteResult(text, path);
+}
+
+Status WritePaged(std::string_view text, const std::string& path) {
+  const winsize terminal = TerminalSize();
+  const std::string pager = Pager();
+  if (!IsStdout(path) || terminal.ws_row == 0 || pager.empty() ||
+      std::count(text.begin(), text.end(), '\n') < terminal.ws_row)
+    return WriteResult(text, path);
+  setenv("LESS", "FRX", /*overwrite=*/0);
+  // Ctrl-C is for the pager. A handler, unlike SIG_IGN, is not inherited by it.
+  struct sigaction before {
+  }, wait{};
+  wait.sa_handler = [](int) {};
+  sigaction(SIGINT, &wait, &before);
+  FILE* const pipe = popen(pager.c_str(), "w");
+  if (pipe != nullptr) fwrite(text.data(), 1, text.size(), pipe);
+  const int ended = pipe == nullptr ? -1 : pclose(pipe);
+  sigaction(SIGINT, &before, nullptr);
+  constexpr int kNotFound = 127;  // Of the shell.
+  const bool shown = ended != -1 && !(WIFEXITED(ended) && WEXITSTATUS(ended) == kNotFound);
+  return shown ? Status::Ok() : WriteResult(text, path);
 }
 
 Status RefuseToOverwrite(std::string_view flag, const std::string& target,
@@ -99,12 +143,21 @@ bool UseColor(ColorMode mode, const std::string& output_path) {
   if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
-  const bool to_stdout = output_path.empty() || output_path == "-";
   // Open MPI's mpirun gives its processes a terminal of their own, wherever it takes what they
   // print.
   const bool own_terminal = std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
-  return to_stdout && (no_color == nullptr || *no_color == '\0') && terminal != nullptr &&
-         std::strcmp(terminal, "dumb") != 0 && !own_terminal && isatty(STDOUT_FILENO) == 1;
+  return IsStdout(output_path) && (no_color == nullptr || *no_color == '\0') &&
+         terminal != nullptr && std::strcmp(terminal, "dumb") != 0 && !own_terminal &&
+         isatty(STDOUT_FILENO) == 1;
+}
+
+PageStyle StyleOfPage(const std::string& output_path, ColorMode mode) {
+  PageStyle style = {.color = UseColor(mode, output_path), .charset = CharsetOfEnvironment()};
+  std::size_t columns = IsStdout(output_path) ? TerminalSize().ws_col : 0;
+  if (const char* wanted = std::getenv("COLUMNS"); columns == 0 && wanted != nullptr)
+    columns = std::strtoul(wanted, nullptr, 10);
+  if (columns > 0) style.width = std::clamp(columns, PageStyle::kMinWidth, PageStyle::kMaxWidth);
+  return style;
 }
 
 }  // namespace headroom::cli

@@ -7,7 +7,7 @@
 
 #include "answers/report/csv.h"
 #include "base/status.h"
-#include "render/escape.h"
+#include "render/text_page.h"
 
 namespace headroom::cli {
 
@@ -17,6 +17,11 @@ Status WriteResult(std::string_view text, const std::string& path);
 /// The same for data that holds texts of a trace as they are (CSV, stacks, metrics): on a terminal,
 /// but nowhere else, as PrintableLines().
 Status WriteData(std::string_view text, const std::string& path);
+
+/// The same for text that people read. Goes through a pager if stdout is a terminal with fewer
+/// lines than `text`: $HEADROOM_PAGER, $PAGER or `less -FRX`; "cat" or an empty value means no
+/// pager.
+Status WritePaged(std::string_view text, const std::string& path);
 
 /// Fails (kUsage) where `target` is one of the traces, under whatever name: writing it would
 /// destroy it. `flag` is what the user wrote, for the message.
@@ -42,5 +47,8 @@ enum class ColorMode { kAuto, kAlways, kNever };
 /// Whether results have colour: `mode`, and for kAuto whether stdout is a terminal that shows it,
 /// NO_COLOR is not set and the result does not go to a file.
 bool UseColor(ColorMode mode, const std::string& output_path);
+
+/// How a page for `output_path` looks: as wide as the terminal on stdout, if it goes there.
+PageStyle StyleOfPage(const std::string& output_path, ColorMode mode = ColorMode::kAuto);
 
 }  // namespace headroom::cli

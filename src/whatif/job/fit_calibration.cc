@@ -53,7 +53,7 @@ double AddedBy(const ProfiledLoop& loop) {
 
 Status NotMeasurable(std::string_view what) {
   return Status::Environment(
-      fmt::format("the cost of recording {} cannot be told from noise; repeat it while the machine "
+      fmt::format("the cost of recording {} does not stand out from noise; repeat it while the machine "
                   "does nothing else, or longer (--seconds)",
                   what));
 }

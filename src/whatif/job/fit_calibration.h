@@ -29,7 +29,7 @@ struct MeasuredCosts {
 /// @param calls   the same with API calls, nullptr without a GPU: what is left by its calls
 /// @param frames  the first with Python frames, nullptr where they are not recorded
 /// @param names  operators whose durations tell how fast a host is
-/// Fails (kEnvironment) where what profiling adds cannot be told from noise.
+/// Fails (kEnvironment) where what profiling adds does not stand out from noise.
 Result<MeasuredCosts> FitRecordingCost(const ProfiledLoop& operators, const ProfiledLoop* calls,
                                        const ProfiledLoop* frames, const ReferenceSpeeds& names);
 

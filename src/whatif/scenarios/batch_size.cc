@@ -194,7 +194,7 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   const std::optional<std::int64_t> batch = SamplesPerStep(job);
   if (!batch || *batch <= 0) {
     return Effect::Abstain(
-        "the batch size cannot be told: " +
+        "the batch size is unknown: " +
         WhyNotFound(job, "no operator of the forward has a tensor",
                     {.kind = "operators of the forward", .is = [&](const LaunchingOperator& op) {
                        return job.ContextOf(op.tasks.front()).phase == Phase::kForward;

@@ -95,14 +95,14 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
         <dd>
           {path(before)}{" "}
           <span class="dim">
-            held back by: {before.bottleneck.verdict}, {formatCount(before.steps.count)} steps
+            verdict: {before.bottleneck.verdict}, {formatCount(before.steps.count)} steps
           </span>
         </dd>
         <dt>Then</dt>
         <dd>
           {path(after)}{" "}
           <span class="dim">
-            held back by: {after.bottleneck.verdict}, {formatCount(after.steps.count)} steps
+            verdict: {after.bottleneck.verdict}, {formatCount(after.steps.count)} steps
           </span>
         </dd>
       </dl>

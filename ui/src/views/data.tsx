@@ -177,7 +177,7 @@ export function Data({ report, state, go }: ViewProps) {
       {error === "" && answer !== null && loader !== undefined && (
         <>
           {answer.forecast === null ? (
-            <p class="dim">What other settings would buy cannot be told: {answer.no_forecast}.</p>
+            <p class="dim">The effect of other settings is unknown: {answer.no_forecast}.</p>
           ) : (
             <LoaderSettings
               key={chosen}

@@ -11,16 +11,16 @@ import { writeState } from "../model/url_state";
 import type { ViewProps } from "./view";
 
 const VERDICTS: Record<string, string> = {
-  host: "The host holds the step back: it cannot launch work fast enough.",
-  "gpu-compute": "The GPU's arithmetic holds the step back.",
-  "cpu-compute": "The job computes on the CPU, and that holds the step back.",
-  "gpu-memory": "The GPU's memory bandwidth holds the step back.",
-  input: "The input pipeline holds the step back.",
-  communication: "Communication between GPUs holds the step back.",
-  callback: "A callback of the trainer holds the step back.",
-  synchronization: "Waiting for the GPU in blocking calls holds the step back.",
-  balanced: "No one thing holds the step back.",
-  unknown: "What holds the step back cannot be told from this trace.",
+  host: "Host-bound: the GPU waits for kernel launches.",
+  "gpu-compute": "GPU-bound: limited more by compute than by memory.",
+  "cpu-compute": "CPU-bound: the job computes on the CPU.",
+  "gpu-memory": "GPU-bound: limited more by memory than by compute.",
+  input: "Input-bound: the GPU waits for data.",
+  communication: "Communication-bound: ranks exchange data while nothing computes.",
+  callback: "Callback-bound: the GPU waits for callbacks of the trainer.",
+  synchronization: "Synchronization-bound: blocking calls leave the GPU idle.",
+  balanced: "Balanced: no single cause limits the step.",
+  unknown: "Unknown: this trace does not show what limits the step.",
 };
 
 /** A recording without steps is told of as a whole. */

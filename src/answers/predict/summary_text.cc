@@ -1,0 +1,132 @@
+// The first screen of `headroom predict`: one line per GPU.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answers/predict/render.h"
+#include "base/units.h"
+#include "render/number_format.h"
+#include "render/text_page.h"
+#include "render/text_table.h"
+
+namespace headroom {
+namespace {
+
+/// GPUs that people buy or rent today, of each class.
+constexpr std::array<std::string_view, 8> kCurrentGpus = {"B200",   "MI355X",      "H200", "H100",
+                                                          "MI300X", "A100-SXM-80", "L40S", "L4"};
+
+std::string StepText(const PredictedMs& step) {
+  return FormatTimeBetween(step.mid, step.low, step.high);
+}
+
+std::optional<double> SamplesPerSecond(std::optional<std::int64_t> samples, std::int64_t gpus,
+                                       double step_ms) {
+  if (!samples || !(step_ms > 0)) return std::nullopt;
+  return static_cast<double>(*samples * gpus) / step_ms * 1e3;
+}
+
+void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
+  std::string text = fmt::format("Recorded on {}: {} per step without the profiler", baseline.gpu,
+                                 StepText(baseline.step));
+  if (const auto rate = SamplesPerSecond(baseline.samples, baseline.gpus, baseline.step.mid))
+    text += fmt::format(", {} samples/s", FormatNumber(*rate));
+  text += baseline.host_ms > baseline.gpu_ms ? ", limited by the host." : ", limited by the GPU.";
+  page.Paragraph("", text, Style::kPlain, Style::kBold);
+  if (!baseline.steps_note.empty())
+    page.Paragraph("Note: ", baseline.steps_note + ".", Style::kWarning);
+}
+
+Span Fits(const PredictedTarget& target) {
+  if (target.fits == true) return {"yes", Style::kGood};
+  if (!target.fits) return {target.memory_bytes ? "?" : ""};
+  return {target.memory_bytes ? fmt::format("no, {}", FormatBytes(*target.memory_bytes)) : "no",
+          Style::kBad};
+}
+
+void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets) {
+  std::stable_sort(targets.begin(), targets.end(),
+                   [](const auto& a, const auto& b) { return a.step.mid < b.step.mid; });
+  const auto priced = std::find_if(targets.begin(), targets.end(), [](const auto& target) {
+    return target.money_per_million_samples.has_value();
+  });
+  const std::string currency = priced == targets.end() ? "" : priced->currency;
+  using Target = PredictedTarget;
+  WriteTable<Target>(
+      page, targets,
+      {{"", Kind::kName,
+        [](const Target& t) { return Span{t.gpu + (t.doubt.empty() ? "" : " *")}; }},
+       {"step", Kind::kNumber,
+        [](const Target& t) {
+          return Span{StepText(t.step), Style::kBold};
+        }},
+       {"speedup", Kind::kNumber,
+        [](const Target& t) { return Span{t.speedup ? FormatFactor(*t.speedup) : ""}; }},
+       {"samples/s", Kind::kNumber,
+        [](const Target& t) {
+          const auto rate = SamplesPerSecond(t.samples, t.gpus, t.step.mid);
+          return Span{rate ? FormatNumber(*rate) : ""};
+        }},
+       {currency + "/1M", Kind::kNumber,
+        [&](const Target& t) {
+          return Span{t.money_per_million_samples && t.currency == currency
+                          ? FormatNumber(*t.money_per_million_samples)
+                          : ""};
+        }},
+       {"J/sample", Kind::kNumber,
+        [](const Target& t) {
+          if (!t.energy || !t.samples) return Span{};
+          return Span{FormatNumber(t.energy->joules / static_cast<double>(*t.samples * t.gpus))};
+        }},
+       {"fits", Kind::kText, Fits}});
+}
+
+}  // namespace
+
+void KeepCurrentGpus(PredictReport& report) {
+  std::erase_if(report.targets, [&](const PredictedTarget& target) {
+    const bool recorded =
+        target.group < report.baselines.size() && report.baselines[target.group].gpu == target.gpu;
+    return !recorded &&
+           std::find(kCurrentGpus.begin(), kCurrentGpus.end(), target.gpu) == kCurrentGpus.end();
+  });
+}
+
+std::string RenderPredictSummary(const PredictReport& report, const PageStyle& style) {
+  TextPage page(style);
+  for (const PredictAbstention& abstention : report.abstained)
+    page.Paragraph("", fmt::format("{}: unknown: {}.", abstention.trace, abstention.why),
+                   Style::kPlain, Style::kWarning);
+  bool extrapolated = false, priced = false;
+  for (std::size_t begin = 0, end = 0; begin < report.targets.size(); begin = end) {
+    const PredictedTarget& first = report.targets[begin];
+    while (end < report.targets.size() && report.targets[end].group == first.group) {
+      extrapolated = extrapolated || !report.targets[end].doubt.empty();
+      priced = priced || report.targets[end].money_per_million_samples;
+      ++end;
+    }
+    page.Blank();
+    if (!first.workload.empty()) page.Line({{first.workload, Style::kBold}});
+    if (first.group < report.baselines.size()) {
+      WriteBaseline(page, report.baselines[first.group]);
+      page.Blank();
+    }
+    WriteTargets(page, {report.targets.begin() + static_cast<std::ptrdiff_t>(begin),
+                        report.targets.begin() + static_cast<std::ptrdiff_t>(end)});
+  }
+  page.Blank();
+  if (extrapolated) {
+    page.Paragraph("* ", "extrapolated: no such GPU or algorithm was measured; --full says why.",
+                   Style::kPlain, Style::kDim);
+  }
+  if (priced) page.Paragraph("Prices: ", report.prices + ".", Style::kDim, Style::kDim);
+  page.Paragraph("More: ", "--gpu all, --full, --batch-curve, --total-steps N", Style::kDim,
+                 Style::kDim);
+  return std::move(page).Take();
+}
+
+}  // namespace headroom

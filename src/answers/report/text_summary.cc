@@ -1,0 +1,416 @@
+// The first screen of `headroom report`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/steps/step_time.h"
+#include "analysis/verdict/remedies.h"
+#include "answers/report/phrases.h"
+#include "answers/report/ranks_phrases.h"
+#include "answers/report/text.h"
+#include "render/escape.h"
+#include "render/number_format.h"
+#include "render/text_page.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kScreenLines = 24;
+constexpr std::size_t kMaxActions = 3;
+constexpr std::size_t kMinPartRows = 3, kMaxPartRows = 6;
+constexpr double kMinSharePct = 1;  ///< Parts and actions below it are not shown.
+
+std::string_view GradeWord(char grade) {
+  switch (grade) {
+    case 'A':
+      return "good";
+    case 'B':
+      return "usable";
+    case 'C':
+      return "incomplete";
+    case 'D':
+      return "poor";
+    case 'E':
+      return "damaged";
+    default:
+      return "empty";
+  }
+}
+
+Style GradeStyle(char grade) {
+  return grade <= 'B' ? Style::kGood : grade <= 'D' ? Style::kWarning : Style::kBad;
+}
+
+/// "H200" of "NVIDIA H200".
+std::string_view WithoutVendor(std::string_view name) {
+  for (const std::string_view vendor : {"NVIDIA ", "AMD ", "Instinct ", "GeForce "}) {
+    if (name.starts_with(vendor)) name.remove_prefix(vendor.size());
+  }
+  return name;
+}
+
+std::size_t Left(std::size_t whole, std::size_t used) { return whole - std::min(used, whole); }
+
+std::string Spaces(std::size_t count) { return std::string(count, ' '); }
+
+/// A row of the bar: a part of the step, and how much of it the GPU works.
+struct Part {
+  std::string label;
+  double share_pct = 0;
+  double busy_pct = 0;
+  double begin_pct = 0;  ///< Where the part before it ends.
+};
+
+class Summary {
+ public:
+  Summary(std::span<const TraceReport> files, const TextOptions& options)
+      : job_(files), file_(job_.slowest()), options_(options) {}
+
+  std::string Take() && {
+    const std::string head = Section([this](TextPage& page) { WriteHead(page); });
+    const std::string verdict = Section([this](TextPage& page) { WriteVerdict(page); });
+    const std::string step = Section([this](TextPage& page) { WriteStep(page); });
+    const std::string end = Section([this](TextPage& page) { WriteEnd(page); });
+    const std::size_t fixed = Lines({head, verdict, step, end});
+    // Long paths make long commands: fewer of them are shown then, and shorter bars.
+    std::string actions, parts;
+    for (std::size_t count = kMaxActions + 1; count-- > 0;) {
+      actions = Section([&](TextPage& page) { WriteActions(page, count); });
+      const std::size_t room = Left(kScreenLines, fixed + Lines({actions}) + 1);
+      parts = Section(
+          [&](TextPage& page) { WriteParts(page, std::clamp(room, kMinPartRows, kMaxPartRows)); });
+      if (fixed + Lines({parts, actions}) <= kScreenLines + 1) break;
+    }
+    std::string text;
+    for (const std::string& section : {head, verdict, step, parts, actions, end}) {
+      if (!section.empty()) text += (text.empty() ? "" : "\n") + section;
+    }
+    return text;
+  }
+
+ private:
+  /// Lines of sections, each with the blank line that separates it from the next.
+  static std::size_t Lines(std::initializer_list<std::string_view> sections) {
+    std::ptrdiff_t lines = 0;
+    for (const std::string_view section : sections)
+      if (!section.empty()) lines += std::count(section.begin(), section.end(), '\n') + 1;
+    return static_cast<std::size_t>(lines);
+  }
+
+  template <typename Write>
+  std::string Section(Write&& write) const {
+    TextPage page(options_.style);
+    write(page);
+    return std::move(page).Take();
+  }
+
+  std::string Gpus() const {
+    const std::vector<DeviceInfo>& devices = file_.input.devices;
+    const std::size_t used = file_.gpu_time.size();
+    if (used == 0) return "no GPU work";
+    const std::string_view name =
+        devices.empty() ? "" : WithoutVendor(NameOfModel(devices.front()));
+    if (!job_.single()) return std::string(name);
+    return fmt::format("{} x {}", used, name.empty() ? "GPU" : name);
+  }
+
+  static std::string_view NameOfModel(const DeviceInfo& device) {
+    return device.told_by_size || device.name.empty() ? device.model : device.name;
+  }
+
+  std::string Steps() const {
+    const StepSummary& steps = job_.steps();
+    if (steps.count == 0) return "no steps";
+    std::string text = Plural(static_cast<std::int64_t>(file_.steps.list.size()), "step");
+    if (steps.source == StepSource::kInferred) text += " (inferred)";
+    return text;
+  }
+
+  void WriteHead(TextPage& page) const {
+    const Charset charset = options_.style.charset;
+    std::string facts(RecorderName(file_.input.recorded_as.empty() ? file_.input.format
+                                                                   : file_.input.recorded_as));
+    if (!job_.single()) facts = fmt::format("{}, {} ranks", facts, job_.files().size());
+    for (const std::string& fact : {Gpus(), Steps()}) {
+      if (!fact.empty()) facts += ", " + fact;
+    }
+    const std::string grade = fmt::format("trace: {} ({})", GradeWord(job_.grade()), job_.grade());
+    constexpr std::size_t kGap = 2, kMinName = 16;
+    const std::size_t room = options_.style.width - grade.size() - 2 * kGap;
+    facts = CutMiddle(Printable(facts, charset), room - kMinName, charset);
+    const std::string& path =
+        job_.single() || options_.inputs.empty() ? file_.input.path : options_.inputs.front();
+    const std::string name = CutPath(Printable(path, charset), room - DisplayWidth(facts), charset);
+    page.Line({{name, Style::kBold},
+               {Spaces(kGap) + facts, Style::kDim},
+               {Spaces(kGap + Left(room, DisplayWidth(name) + DisplayWidth(facts)))},
+               {grade, GradeStyle(job_.grade())}});
+  }
+
+  void WriteVerdict(TextPage& page) const {
+    std::string text = VerdictSentence(file_.bottleneck);
+    if (!job_.single()) text.insert(text.size() - 1, fmt::format(" ({})", job_.SlowestNote()));
+    if (file_.bottleneck.confidence == "low") text += " Low confidence.";
+    page.Paragraph("", text, Style::kPlain, Style::kBold);
+    if (options_.ranks != nullptr && options_.ranks->waits.pattern != StragglerPattern::kNone)
+      page.Paragraph("", RanksVerdict(*options_.ranks));
+    if (file_.bottleneck.verdict == Verdict::kUnknown && !file_.bottleneck.evidence.empty())
+      page.Paragraph("", Sentence(file_.bottleneck.evidence.front()));
+  }
+
+  /// In the steps that the step time is the mean of; without steps, in the recording.
+  std::optional<DurationNs> GpuBusy() const {
+    if (file_.gpu_time.empty()) return std::nullopt;
+    if (const std::optional<StepTime> time = StepTimeOf(file_.steps)) return time->gpu_busy;
+    if (file_.breakdown) return file_.breakdown->gpu.Sum();
+    return std::nullopt;
+  }
+
+  void WriteStep(TextPage& page) const {
+    const StepSummary& steps = job_.steps();
+    const std::optional<DurationNs> recorded =
+        steps.step_time ? steps.step_time
+                        : (file_.stretch ? std::optional(file_.stretch->wall) : std::nullopt);
+    std::string text;
+    if (recorded) {
+      text = steps.step_time ? "Step " : "Recording ";
+      const std::optional<MsInterval> base = job_.Base();
+      const bool corrected = base->high > base->low;
+      const std::string between = FormatTimeBetween(base->mid, base->low, base->high);
+      if (corrected && steps.profiler_overhead_pct.value_or(0) < kMinSharePct) {
+        text += between + ".";
+      } else if (corrected) {
+        text +=
+            fmt::format("{} without the profiler, {} recorded.", between, FormatTime(*recorded));
+      } else {
+        text += FormatTime(*recorded) + ".";
+      }
+      if (const std::optional<DurationNs> busy = GpuBusy())
+        text += fmt::format(" GPU busy {}.", FormatTime(*busy));
+    } else if (!file_.gpu_time.empty()) {
+      const GpuTimeRow& row = file_.gpu_time.front();
+      text = fmt::format("GPU busy {} of {}.", FormatTime(row.busy), FormatTime(row.span));
+    }
+    const std::string facts = Facts();
+    if (!text.empty()) page.Paragraph("", text);
+    if (!facts.empty()) page.Paragraph("", facts);
+  }
+
+  /// "MFU 3.5 %   159 samples/s   4.1 GB of 150 GB".
+  std::string Facts() const {
+    std::vector<std::string> facts;
+    if (file_.efficiency.mfu_pct)
+      facts.push_back(fmt::format("MFU {}", FormatPercent(*file_.efficiency.mfu_pct)));
+    const std::optional<MsInterval> base = job_.Base();
+    if (file_.throughput && base && base->mid > 0 && job_.steps().step_time) {
+      const double rate = static_cast<double>(file_.throughput->batch_size) / base->mid * 1e3;
+      facts.push_back(fmt::format("{} samples/s", FormatNumber(rate)));
+    }
+    if (const StepKindRow* kind = MainKind();
+        kind != nullptr && kind->tokens && kind->mean.ns() > 0)
+      facts.push_back(
+          fmt::format("{} tokens/s", FormatNumber(*kind->tokens / kind->mean.ms() * 1e3)));
+    for (const MemoryUse& use : file_.memory) {
+      if (!use.device || use.peak.allocated_bytes <= 0) continue;
+      std::string text =
+          FormatBytes(static_cast<double>(use.peak.allocated_bytes)) + " peak memory";
+      facts.push_back(std::move(text));
+      break;
+    }
+    std::string line;
+    for (const std::string& fact : facts) line += (line.empty() ? "" : ", ") + fact;
+    return line.empty() ? line : line + ".";
+  }
+
+  const StepKindRow* MainKind() const {
+    return file_.steps.kinds.empty() ? nullptr : &file_.steps.kinds.front();
+  }
+
+  /// Phases of the step; classes of kernels where no phase is known.
+  std::pair<std::string, std::vector<Part>> Parts() const {
+    std::vector<Part> parts;
+    const bool gpu = !file_.gpu_time.empty();
+    if (file_.breakdown && file_.breakdown->wall.ns() > 0) {
+      const StepBreakdown& breakdown = *file_.breakdown;
+      const double wall = breakdown.wall.ms();
+      const double other = 100 * breakdown.step.other.ms() / wall;
+      const bool is_told = other < 60 || file_.classes.empty();
+      for (const BreakdownPart& part : kBreakdownParts) {
+        const double share = 100 * (breakdown.step.*part.time).ms() / wall;
+        const double busy = gpu ? 100 * (breakdown.gpu.*part.time).ms() / wall : share;
+        if (is_told && share >= kMinSharePct)
+          parts.push_back({std::string(part.label), share, busy});
+      }
+      const bool utf8 = options_.style.charset == Charset::kUtf8;
+      const std::string key =
+          fmt::format("{} GPU busy  {} GPU idle", utf8 ? "\u2588" : "#", utf8 ? "\u2591" : ".");
+      if (is_told && !(parts.size() == 1 && other > 99)) return {gpu ? key : "", parts};
+      parts.clear();
+    }
+    for (const ClassRow& row : file_.classes) {
+      if (row.share_pct >= kMinSharePct) parts.push_back({row.name, row.share_pct, row.share_pct});
+    }
+    return {"of GPU time", parts};
+  }
+
+  /// Each part begins where the one before it ends, so together they are the step.
+  void WriteParts(TextPage& page, std::size_t max_rows) const {
+    auto [legend, parts] = Parts();
+    for (std::size_t i = 1; i < parts.size(); ++i)
+      parts[i].begin_pct = parts[i - 1].begin_pct + parts[i - 1].share_pct;
+    while (parts.size() > max_rows) {
+      parts.erase(std::min_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+        return a.share_pct < b.share_pct;
+      }));
+    }
+    std::size_t label = 0;
+    for (const Part& part : parts) label = std::max(label, DisplayWidth(part.label));
+    label = std::min<std::size_t>(label, 24);
+    constexpr std::size_t kShare = 6;
+    const std::size_t width = Left(options_.style.width, 2 + label + kShare + 2);
+    const Charset charset = options_.style.charset;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      const auto columns = [&](double pct) {
+        return static_cast<std::size_t>(
+            std::lround(std::clamp(pct, 0.0, 100.0) / 100 * static_cast<double>(width)));
+      };
+      const std::size_t begin = std::min(columns(part.begin_pct), width - 1);
+      const std::size_t end = std::max(columns(part.begin_pct + part.share_pct), begin + 1);
+      const std::string name = CutMiddle(Printable(part.label, charset), label, charset);
+      std::vector<Span> line = {
+          {fmt::format("  {}{}{:>{}.0f} %  ", name, Spaces(Left(label, DisplayWidth(name))),
+                       part.share_pct, kShare - 2)},
+          {Spaces(begin)}};
+      for (Span& span : page.Bar(part.busy_pct, part.share_pct, part.share_pct, end - begin))
+        line.push_back(std::move(span));
+      if (i == 0 && end + DisplayWidth(legend) + 2 <= width) {
+        line.push_back({Spaces(width - end - DisplayWidth(legend))});
+        line.push_back({legend, Style::kDim});
+      }
+      page.Line(line);
+    }
+  }
+
+  void WriteActions(TextPage& page, std::size_t max_actions) const {
+    std::vector<const RowOfFile<Finding>*> shown;
+    std::size_t others = 0;
+    for (const RowOfFile<Finding>& finding : job_.findings()) {
+      if (ActionLabel(*finding.row) != "do" || !job_.Matters(*finding.row)) continue;
+      if (shown.size() < max_actions) {
+        shown.push_back(&finding);
+      } else {
+        ++others;
+      }
+    }
+    const auto write_others = [&] {
+      if (others == 0) return;
+      page.Line(
+          {{fmt::format("{} more: --only findings", FormatCount(static_cast<std::int64_t>(others))),
+            Style::kDim}});
+    };
+    if (shown.empty()) return write_others();
+    constexpr std::size_t kSaves = 23, kSpeedup = 9;
+    const Charset charset = options_.style.charset;
+    constexpr std::size_t kMaxWidth = 100;  // A row is read across.
+    const std::size_t title_width = std::min(options_.style.width, kMaxWidth) - kSaves - kSpeedup;
+    page.Line({{"What to do", Style::kBold},
+               {Spaces(title_width - 10)},
+               {fmt::format("{:>{}}{:>{}}", "saves", kSaves, "speedup", kSpeedup), Style::kDim}});
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const Finding& finding = *shown[i]->row;
+      std::string title = fmt::format("{}. {}", i + 1, Sentence(ActionTitle(finding)));
+      title = CutMiddle(Printable(title, charset), title_width - 2, charset);
+      const auto [saves, speedup] = Gain(finding);
+      page.Line({{title, Style::kGood},
+                 {Spaces(Left(title_width, DisplayWidth(title)))},
+                 {fmt::format("{:>{}}", saves, kSaves)},
+                 {fmt::format("{:>{}}", speedup, kSpeedup)}});
+      const auto forecast = ForecastWords(finding, *shown[i]->file, options_);
+      page.Command("     ",
+                   forecast.empty() ? CheckWords(finding, *shown[i]->file, options_) : forecast);
+    }
+    write_others();
+  }
+
+  /// What an action saves, and the speedup.
+  std::pair<std::string, std::string> Gain(const Finding& finding) const {
+    const std::optional<MsInterval> base = job_.Base();
+    if (!finding.saves_ms) {
+      return {finding.share_pct ? fmt::format("{:.0f} % of the step", *finding.share_pct) : "", ""};
+    }
+    const MsInterval& saves = *finding.saves_ms;
+    const bool bound = finding.saves_note.starts_with("at most");
+    std::string speedup;
+    if (base && base->mid - saves.mid > 0)
+      speedup = FormatFactor(base->mid / (base->mid - saves.mid));
+    return {bound ? "up to " + FormatUncertainTime(saves.mid, saves.low, saves.high)
+                  : FormatTimeBetween(saves.mid, std::max(saves.low, 0.0), saves.high),
+            speedup};
+  }
+
+  /// The most important reason to doubt a figure, and where to go on.
+  void WriteEnd(TextPage& page) const {
+    if (const std::string caveat = Caveat(); !caveat.empty()) {
+      constexpr std::size_t kMaxLines = 2;
+      std::string text = Printable(caveat, options_.style.charset);
+      const std::size_t limit = kMaxLines * options_.style.width - 16;
+      if (DisplayWidth(text) > limit) {
+        text.resize(PrefixBytes(text, limit));
+        text.resize(std::min(text.rfind(' '), text.size()));
+        text += " ...";
+      }
+      page.Paragraph("", text, Style::kPlain, Style::kDim);
+    }
+    std::string more = "More: --full, --only SECTION";
+    const std::string ui =
+        job_.single()
+            ? fmt::format(", headroom ui {}", ShellQuote(file_.input.path, options_.style.charset))
+            : std::string(", --only ranks");
+    if (DisplayWidth(more) + DisplayWidth(ui) <= options_.style.width) more += ui;
+    page.Line({{more, Style::kDim}});
+  }
+
+  std::string Caveat() const {
+    for (const RowOfFile<HealthIssue>& issue : job_.issues()) {
+      const ImportIssueDoc& doc = DocOf(issue.row->issue);
+      if (doc.severity == Severity::kInfo) continue;
+      std::string text = Sentence(doc.sentence.substr(0, doc.sentence.find_first_of(";:")));
+      if (!issue.row->voids.empty())
+        text += fmt::format(" Unreliable: {}.", Join(issue.row->voids));
+      return text;
+    }
+    const StepSummary& steps = job_.steps();
+    if (steps.count == 0) {
+      return fmt::format("No steps were found. To mark steps: {}.",
+                         HowToTellSteps(file_.input.recorded_as));
+    }
+    constexpr double kWorthSaying = 5;
+    if (steps.profiler_overhead_pct && *steps.profiler_overhead_pct >= kWorthSaying &&
+        steps.step_time && steps.corrected) {
+      return fmt::format("The profiler adds {} per step; all savings exclude it.",
+                         FormatUncertainTime(steps.step_time->ms() - steps.corrected->mid, 0, 0));
+    }
+    return {};
+  }
+
+  JobReport job_;
+  const TraceReport& file_;
+  const TextOptions& options_;
+};
+
+}  // namespace
+
+std::string RenderSummary(std::span<const TraceReport> files, const TextOptions& options) {
+  return Summary(files, options).Take();
+}
+
+}  // namespace headroom

@@ -1,0 +1,111 @@
+// `headroom whatif` without a scenario: all of them on one screen.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answers/whatif/render.h"
+#include "render/escape.h"
+#include "render/number_format.h"
+#include "render/text_page.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kMinGainPct = 1;  ///< Of the step: less is no gain.
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// "-1.26 GB"; empty if memory does not change or the change is unknown.
+std::string MemoryText(const Forecast& forecast) {
+  const std::int64_t bytes = forecast.memory_delta_bytes.value_or(0);
+  if (bytes == 0) return "";
+  return (bytes > 0 ? "+" : "") + FormatBytes(static_cast<double>(bytes));
+}
+
+/// Whether it asks about other hardware, and not about a change to the program.
+bool IsOfHardware(std::string_view scenario) {
+  return scenario.find("-speed") != std::string_view::npos;
+}
+
+/// Whether a second change adds little to a first, which already makes the same kernels faster.
+bool IsCovered(const std::string& change, const std::vector<std::string>& before) {
+  return change == "tf32" && std::find(before.begin(), before.end(), "amp") != before.end();
+}
+
+std::vector<Span> RowOf(const Forecast& forecast) {
+  const StepInterval& step = forecast.step_ms;
+  const std::string bound = forecast.at_best ? "up to " : "";
+  return {{forecast.name},
+          {FormatTimeBetween(step.mid, step.low, step.high)},
+          {bound + FormatUncertainTime(forecast.saves_ms, 0, forecast.saves_ms)},
+          {bound + FormatFactor(forecast.speedup)},
+          {MemoryText(forecast)}};
+}
+
+}  // namespace
+
+std::string RenderForecastSummary(const ForecastReport& report, const PageStyle& style) {
+  const Baseline& baseline = report.baseline;
+  if (!report.no_answer.empty() || !baseline.ReplayHolds())
+    return RenderForecastText(report, style);
+  TextPage page(style);
+  const auto gain_pct = [&](const Forecast& forecast) {
+    return 100 * forecast.saves_ms / baseline.corrected.mid;
+  };
+  std::vector<std::vector<Span>> rows;
+  std::vector<std::string> no_gain, slower, not_applicable, changes;
+  for (const Forecast& forecast : report.forecasts) {
+    if (gain_pct(forecast) >= kMinGainPct) {
+      rows.push_back(RowOf(forecast));
+      constexpr std::size_t kTogether = 2;
+      if (!IsOfHardware(forecast.name) && !IsCovered(forecast.name, changes) &&
+          changes.size() < kTogether)
+        changes.push_back(forecast.name);
+    } else if (gain_pct(forecast) > -kMinGainPct) {
+      no_gain.push_back(forecast.name);
+    } else {
+      const std::string memory = MemoryText(forecast);
+      slower.push_back(fmt::format("{} (+{}{})", forecast.name,
+                                   FormatUncertainTime(-forecast.saves_ms, 0, 0),
+                                   memory.empty() ? "" : ", " + memory));
+    }
+  }
+  for (const Forecast& forecast : report.abstaining) not_applicable.push_back(forecast.name);
+
+  page.Paragraph("",
+                 fmt::format("Step {} without the profiler, {} recorded. 80 % intervals.",
+                             FormatTimeBetween(baseline.corrected.mid, baseline.corrected.low,
+                                               baseline.corrected.high),
+                             FormatTime(DurationNs(std::llround(baseline.traced_step_ms * 1e6)))),
+                 Style::kPlain, Style::kBold);
+  if (!baseline.steps_note.empty())
+    page.Paragraph("Note: ", baseline.steps_note + ".", Style::kWarning);
+  page.Blank();
+  if (rows.empty()) {
+    page.Line({{"No change saves 1 % of the step or more."}});
+  } else {
+    page.Table({{"change", TextColumn::Kind::kName}, {"step"}, {"saves"}, {"speedup"}, {"memory"}},
+               rows);
+  }
+  page.Blank();
+  if (!no_gain.empty()) page.Paragraph("No gain: ", Joined(no_gain) + ".", Style::kBold);
+  if (!slower.empty()) page.Paragraph("Slower: ", Joined(slower) + ".", Style::kBold);
+  if (!not_applicable.empty())
+    page.Paragraph("Not applicable: ", Joined(not_applicable) + ".", Style::kBold, Style::kDim);
+  if (changes.size() > 1) {
+    page.Command("Together: ", {"headroom", "whatif", report.path, changes[0] + "+" + changes[1]},
+                 Style::kBold);
+  }
+  page.Line({{"Reasons: --full, or name a change.  All changes: --list", Style::kDim}});
+  return std::move(page).Take();
+}
+
+}  // namespace headroom
