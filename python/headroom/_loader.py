@@ -729,7 +729,7 @@ _fetching: Optional[int] = None  # The seed of the iterator that was asked last.
 
 
 def before_next(iterator: Any) -> Optional[int]:
-    """The loop asks for a batch. Returns what after_next() wants; None: nothing can be told."""
+    """The loop asks for a batch. Returns what after_next() wants; None: nothing is known."""
     try:
         return _before_next(iterator)
     except Exception:
@@ -781,8 +781,8 @@ def _after_next(iterator: Any, cpu: int) -> None:
 
 
 def on_failure(iterator: Any) -> None:
-    """An exception comes out of a fetch. Its text is the program's: only what kind it is, and workers that are gone,
-    are told.
+    """An exception comes out of a fetch. Its text is the program's: only its kind is recorded, and which workers
+    are gone.
     """
     global _failures
     _failures += 1

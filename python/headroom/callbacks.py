@@ -1,4 +1,4 @@
-"""Which callback holds the step: each (event, callback) pair timed as a region `callbacks.<Class>.<hook>`.
+"""Which callback takes the time: each (event, callback) pair timed as a region `callbacks.<Class>.<hook>`.
 
     with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face Trainer, Keras, skorch, or a list of
     callbacks

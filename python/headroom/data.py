@@ -233,7 +233,7 @@ def _drain(torch: Any, loader: Any, workers: int, seconds: float) -> Dict[str, A
 
 
 def _samples_of(batch: Any) -> int:
-    """How many samples a batch holds: the length of its first tensor or list."""
+    """How many samples per batch holds: the length of its first tensor or list."""
     while isinstance(batch, (list, tuple, dict)) and len(batch) > 0:
         inner = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
         if not hasattr(inner, "__len__") or isinstance(inner, str):

@@ -207,7 +207,7 @@ class Graph:
 
     def whatif(self, scenario: str) -> dict[str, Any]:
         """The forecast of a scenario for the job as recorded, whatever the edits: a row of whatif/1, with `step_ms`
-        {low, mid, high}, `speedup`, `saves_ms`, `applies`, `why`, ... Where it cannot be told, `applies` is False."""
+        {low, mid, high}, `speedup`, `saves_ms`, `applies`, `why`, ... If it is unknown, `applies` is False."""
         forecast: dict[str, Any] = json.loads(self._recording.whatif_json([scenario]))["scenarios"][0]
         return forecast
 
@@ -247,7 +247,7 @@ class Selection:
 
     @property
     def time_ms(self) -> float:
-        """Sum of the GPU tasks' durations with the edits made so far, in ms a step."""
+        """Sum of the GPU tasks' durations with the edits made so far, in ms per step."""
         return self._edits.time_ms(self._selected)
 
     def scale(self, factor: float) -> Selection:
@@ -300,7 +300,7 @@ class Selection:
         return inserted
 
     def __repr__(self) -> str:
-        return f"<headroom.Selection of {len(self)} GPU tasks, {self.time_ms:.3f} ms a step>"
+        return f"<headroom.Selection of {len(self)} GPU tasks, {self.time_ms:.3f} ms per step>"
 
 
 class Channel:
@@ -407,7 +407,7 @@ class Replay:
         )
 
     def __repr__(self) -> str:
-        return f"<headroom.Replay: {self.step_ms:.3f} ms a step>"
+        return f"<headroom.Replay: {self.step_ms:.3f} ms per step>"
 
 
 def _numbers(tasks: Union[int, Sequence[int]]) -> list[int]:

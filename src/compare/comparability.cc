@@ -34,7 +34,7 @@ constexpr std::array kFacts = {
             "headroom whatif A batch-size:n=N forecasts a step of another batch"},
     FactDoc{"math_dtype", "type of most arithmetic", true, 0,
             "headroom whatif TRACE amp, of the one in 32 bits, forecasts its step in 16"},
-    FactDoc{"flops_per_step", "FLOPs a step", true, 0.01,
+    FactDoc{"flops_per_step", "FLOPs per step", true, 0.01,
             "shapes or the model differ: the work is not the same"},
     FactDoc{"operators", "operators in common", true, 0, "another model"},
     FactDoc{"recorded", "what was recorded", true, 0,

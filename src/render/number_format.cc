@@ -166,6 +166,19 @@ std::string Plural(std::int64_t count, std::string_view noun) {
 
 std::string FormatBytes(double bytes) { return WithPrefix(bytes, "B"); }
 
+std::string FormatDeviceMemory(double bytes) {
+  // Sizes that GPUs are sold with, by the data sheets of data/devices/.
+  static constexpr double kSizes[] = {2,  3,  4,  6,  8,  10,  11,  12,  16,  20,  24,  32, 40,
+                                      48, 64, 80, 94, 96, 128, 141, 180, 186, 192, 256, 288};
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  // A driver keeps up to 8 % (a T4 with ECC) to itself.
+  constexpr double kMost = 1.09;
+  const double gib = bytes / kGiB;
+  const auto size = std::lower_bound(std::begin(kSizes), std::end(kSizes), gib - 0.005);
+  if (size == std::end(kSizes) || *size > gib * kMost) return fmt::format("{:.1f} GiB", gib);
+  return fmt::format("{:.0f} GB ({:.1f} GiB)", *size, gib);
+}
+
 std::string FormatFlops(double flops, std::string_view unit) { return WithPrefix(flops, unit); }
 
 std::string FormatEnergy(double joules) {

@@ -44,10 +44,14 @@ std::string FormatCount(std::int64_t count);
 /// "1 event", "12,345 events".
 std::string Plural(std::int64_t count, std::string_view noun);
 
-/// "512 B", "1.15 MB", "150.1 GB": decimal units.
+/// "512 B", "1.15 MB", "150 GB": decimal units.
 std::string FormatBytes(double bytes);
 
-/// "989.4 TFLOP": a number of operations. With a `unit` of "FLOP/s", a rate.
+/// "141 GB (139.8 GiB)": the memory of a GPU, by the label of the product, whose GB are GiB, and what
+/// the driver reports of it. Only the GiB if no product has about as much.
+std::string FormatDeviceMemory(double bytes);
+
+/// "989 TFLOP": a number of operations. With a `unit` of "FLOP/s", a rate.
 std::string FormatFlops(double flops, std::string_view unit = "FLOP");
 
 /// "46.8 J", "1.72 kJ", "371 uJ": three digits. "0 J" only where it is zero.

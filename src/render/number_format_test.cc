@@ -68,6 +68,15 @@ TEST(Format, TimesScaleAndNarrowIntervalsKeepThreeDigits) {
   EXPECT_EQ(FormatFactor(1338), "1,338x");
 }
 
+TEST(Format, DeviceMemoryIsThatOfTheLabel) {
+  EXPECT_EQ(FormatDeviceMemory(150'109'880'320), "141 GB (139.8 GiB)");
+  EXPECT_EQ(FormatDeviceMemory(85'017'493'504), "80 GB (79.2 GiB)");
+  EXPECT_EQ(FormatDeviceMemory(206'141'652'992), "192 GB (192.0 GiB)");
+  EXPECT_EQ(FormatDeviceMemory(15'828'320'256), "16 GB (14.7 GiB)");
+  EXPECT_EQ(FormatDeviceMemory(68'702'699'520), "64 GB (64.0 GiB)");
+  EXPECT_EQ(FormatDeviceMemory(1'000'000'000'000), "931.3 GiB");
+}
+
 TEST(Format, Percent) {
   EXPECT_EQ(FormatPercent(31.25), "31.2 %");
   EXPECT_EQ(FormatPercent(100), "100.0 %");

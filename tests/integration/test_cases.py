@@ -191,7 +191,7 @@ class Gpus(support.ProgramTest):
             {(None, "AMD Instinct MI300X", "gfx942")},
         )
         text = support.headroom("report", trace, "--full").text
-        self.assertIn("GPU 0 to 7 AMD Instinct MI300X, 206 GB, 304 CUs, gfx942 (told by its size)", text)
+        self.assertIn("GPU 0 to 7 AMD Instinct MI300X, 192 GB (192.0 GiB), 304 CUs, gfx942 (told by its size)", text)
         self.assertNotIn("no-device-properties", text)
 
 

@@ -14,17 +14,30 @@ LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)[)#]")
 SHOWN = re.compile(r"^What `headroom ([^`\n]+)` prints, [^\n]*:\n\n```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
+TUTORIAL = support.ROOT / "docs/tutorial.md"
+
+
 class Readme(support.ProgramTest):
     def test_the_output_shown_is_the_programs(self):
-        examples = SHOWN.findall(README.read_text())
-        self.assertTrue(examples, "the README shows no output, or this test does not find it")
-        for command, shown in examples:
-            printed = support.headroom(*shlex.split(command), cwd=support.ROOT, environment={"LC_ALL": "C.UTF-8"}).text
-            for piece in filter(None, (p.strip("\n") for p in re.split(r"^\[\.\.\.\]$", shown, flags=re.MULTILINE))):
-                before, found, printed = printed.partition(piece)
-                self.assertTrue(
-                    found, f"not in the rest of the output of {command}:\n{piece}\nwhich begins:\n{before[:2000]}"
-                )
+        for document in (README, TUTORIAL):
+            examples = SHOWN.findall(document.read_text())
+            self.assertTrue(examples, f"{document} shows no output, or this test does not find it")
+            for command, shown in examples:
+                with self.subTest(command):
+                    self.assert_prints(command, shown)
+
+    def assert_prints(self, command, shown):
+        printed = support.headroom(*shlex.split(command), cwd=support.ROOT, environment={"LC_ALL": "C.UTF-8"}).text
+        for piece in filter(None, (p.strip("\n") for p in re.split(r"^\[\.\.\.\]$", shown, flags=re.MULTILINE))):
+            before, found, printed = printed.partition(piece)
+            self.assertTrue(
+                found, f"not in the rest of the output of {command}:\n{piece}\nwhich begins:\n{before[:2000]}"
+            )
+
+    def test_it_is_a_front_page(self):
+        lines = README.read_text().splitlines()
+        self.assertLessEqual(len(lines), 120)
+        self.assertEqual(len(re.findall(r"^!\[", README.read_text(), re.MULTILINE)), 1, "one picture")
 
     def test_the_path_is_set_before_the_first_bare_command(self):
         text = README.read_text()
@@ -48,6 +61,49 @@ class Readme(support.ProgramTest):
                 recipes += 1
                 self.assertIn("repeat=1", call, path)
         self.assertTrue(recipes)
+
+
+class Commands(support.ProgramTest):
+    """Every command of the documents: run where its files are at hand, and known by its flags where they are not."""
+
+    def commands(self, document):
+        text = document.read_text().replace("\\\n", " ")
+        for line in re.findall(r"^ *(?:\$ )?(headroom [a-z][^\n]*)$", text, re.MULTILINE):
+            command, _, comment = line.partition("  #")
+            yield re.split(r" #|  +| \| | > ", command)[0].strip(), comment
+
+    def test_the_tutorial_runs(self):
+        ran = 0
+        for command, comment in self.commands(TUTORIAL):
+            code = int(found[1]) if (found := re.search(r"exit code (\d)", comment)) else 0
+            with self.subTest(command):
+                words = shlex.split(command)[1:]
+                if words[0] in ("ui", "monitor", "record"):
+                    continue
+                outcome = support.headroom(*words, cwd=support.ROOT, environment={"XDG_STATE_HOME": str(self.scratch)})
+                self.assertEqual(outcome.code, code, outcome)
+                ran += 1
+        self.assertGreaterEqual(ran, 4)
+
+    def test_every_flag_is_known(self):
+        checked = 0
+        helps = {}
+        for document in (README, *(support.ROOT / "docs").glob("*.md")):
+            for command, _ in self.commands(document):
+                words = command.split()[1:]
+                if not re.fullmatch(r"[a-z]+", words[0]):
+                    continue
+                name = words[0]
+                if name not in helps:
+                    helps[name] = support.headroom("man", name).text + support.headroom(name, "--help").text
+                    for inner in re.findall(r"^  (bench|save|list|show|remove|update)  ", helps[name], re.MULTILINE):
+                        helps[name] += support.headroom(name, inner, "--help").text
+                own = words[: words.index("--")] if "--" in words else words
+                for flag in (word.partition("=")[0].strip("[]().,;`") for word in own if word.startswith("--")):
+                    checked += 1
+                    with self.subTest(f"{document.name}: {command}"):
+                        self.assertIn(flag, helps[name])
+        self.assertGreater(checked, 100)
 
 
 class Scenarios(support.ProgramTest):

@@ -1165,7 +1165,7 @@ class SlowReader {
                      [](const Task& a, const Task& b) { return a.start < b.start; });
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (tasks_[i].start + tasks_[i].duration <= limit_) continue;
-      std::int64_t end = last_start_;
+      std::int64_t end = std::max(last_start_, tasks_[i].start);
       for (std::size_t k = i + 1; k < tasks_.size(); ++k) {
         if (tasks_[k].device != tasks_[i].device || tasks_[k].stream != tasks_[i].stream) continue;
         end = tasks_[k].start;
@@ -1215,7 +1215,7 @@ class SlowReader {
   std::map<std::string, std::int64_t> counts_;
   std::int64_t events_ = 0;
   bool zero_is_no_time_ = false, in_unix_time_ = false;
-  std::int64_t last_start_ = 0, limit_ = 0;
+  std::int64_t last_start_ = 0, limit_ = INT64_MAX;  ///< Without a start, nothing is too long.
   std::string metadata_ =
       Line()("rank", kUnknown)("world_size", kUnknown)("base_time", kUnknown).text();
   std::vector<Host> hosts_;

@@ -87,7 +87,7 @@ describe.skipIf(!hasTorch)("a program that is recorded again", () => {
       await visit.show("Overview");
       const fast = await stepShown(visit);
       expect(Number.parseFloat(fast)).toBeLessThan(Number.parseFloat(slow) / 2);
-      expect(fast).toBe(`${reportOf(join(folder, "headroom-ui-2.pftrace")).steps.step_time_ms.toFixed(2)} ms a step`);
+      expect(fast).toBe(`${reportOf(join(folder, "headroom-ui-2.pftrace")).steps.step_time_ms.toFixed(2)} ms per step`);
       expect(await visit.page.locator("section[aria-labelledby=step]").innerText()).toContain(
         "since headroom-ui-1.pftrace",
       );

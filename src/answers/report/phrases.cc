@@ -289,7 +289,7 @@ std::string DeviceText(const DeviceInfo& device) {
   std::string text = device.told_by_size ? device.model : device.name;
   if (text.empty()) text = "unnamed";
   if (device.memory_bytes)
-    text += fmt::format(", {}", FormatBytes(static_cast<double>(*device.memory_bytes)));
+    text += ", " + FormatDeviceMemory(static_cast<double>(*device.memory_bytes));
   if (device.sms) text += fmt::format(", {} {}", *device.sms, is_amd ? "CUs" : "SMs");
   if (!device.architecture.empty()) {
     text += fmt::format(", {}", device.architecture);

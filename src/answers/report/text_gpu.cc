@@ -53,9 +53,11 @@ std::vector<RowColumn<IdleEntry>> IdleColumns(bool single) {
   };
   const auto share = [](DurationNs IdleRow::*part) {
     return RowColumn<Entry>{
-        "share", Kind::kNumber, [=](const Entry& e) {
+        "share", Kind::kNumber,
+        [=](const Entry& e) {
           return Span{e.total.ns() == 0 ? "-" : FormatPercent(SharePct(e.row->*part, e.total))};
-        }};
+        },
+        true};
   };
   return {
       {"rank", Kind::kNumber,

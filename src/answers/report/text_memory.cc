@@ -37,7 +37,8 @@ void Peak(TextContext& c, const MemoryUse& use) {
     text += fmt::format("; {} taken from the driver", Bytes(*use.most_reserved_bytes));
     const std::optional<std::int64_t> all =
         use.device ? MemoryOfGpu(c.file, *use.device) : std::nullopt;
-    if (all) text += fmt::format(", of the GPU's {}", Bytes(*all));
+    if (all)
+      text += fmt::format(", of the GPU's {}", FormatDeviceMemory(static_cast<double>(*all)));
   }
   c.page.Paragraph(fmt::format("  {:<8} ", name), text, Style::kBold);
   if (use.growth_bytes_per_step && *use.growth_bytes_per_step > 0) {

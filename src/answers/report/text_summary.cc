@@ -383,7 +383,7 @@ class Summary {
     for (const RowOfFile<HealthIssue>& issue : job_.issues()) {
       const ImportIssueDoc& doc = DocOf(issue.row->issue);
       if (doc.severity == Severity::kInfo) continue;
-      std::string text = Sentence(doc.sentence.substr(0, doc.sentence.find_first_of(";:")));
+      std::string text = Sentence(doc.sentence.substr(0, doc.sentence.find_first_of(";:"))) + ".";
       if (!issue.row->voids.empty())
         text += fmt::format(" Unreliable: {}.", Join(issue.row->voids));
       return text;

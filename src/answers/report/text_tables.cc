@@ -178,7 +178,8 @@ void WriteSyncs(TextContext& c) {
        {"called by", Kind::kName,
         [](const SyncRow& r) { return Span{r.where.empty() ? "?" : r.where}; }},
        Calls<SyncRow>(),
-       {"host blocked", Kind::kNumber, [](const SyncRow& r) { return Span{FormatMs(r.host)}; }},
+       {"host blocked", Kind::kNumber, [](const SyncRow& r) { return Span{FormatMs(r.host)}; },
+        true},
        {"GPU idle after", Kind::kNumber,
         [](const SyncRow& r) {
           return Span{FormatMs(r.gpu_idle), Style::kBold};

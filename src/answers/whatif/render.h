@@ -16,6 +16,7 @@ namespace headroom {
 /// Everything that `headroom whatif` says about one trace.
 struct ForecastReport {
   std::string path;
+  std::vector<std::string> arguments;  ///< Flags of commands that the text shows.
   Baseline baseline;
   std::string calibration;  ///< Where the cost of recording comes from.
   std::string no_answer;    ///< Why nothing can be replayed, and the remedy; then all else is void.

@@ -280,10 +280,10 @@ Sweep TwoTargets() {
 
 TEST(SweepRender, HasARowForWhatGains) {
   const std::string text = PageOf([](TextPage& page) { WriteSweepText(TwoTargets(), page); });
-  for (const char* words : {"1.1x", "gone", "50.0  95.0   90.0  83.3  75.0  62.5  50.0  1.75x\n",
-                            "-     -  99.0",
-                            "  1 more parts save less or nothing (--json has all).\n",
-                            "Knee: beyond this factor", "layer  h.0     80.0 ms  20.0 ms\n"})
+  for (const char* words :
+       {"1.1x", "gone", "50.0  95.0   90.0  83.3  75.0  62.5  50.0  1.75x\n", "-     -  99.0",
+        "  1 more parts save less or nothing (--json has all).\n", "Knee: beyond this factor",
+        "layer  h.0     80.0 ms  20.0 ms\n"})
     ExpectHas(text, words);
   ExpectFits(text);
 }

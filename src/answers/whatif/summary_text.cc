@@ -101,8 +101,10 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
   if (!not_applicable.empty())
     page.Paragraph("Not applicable: ", Joined(not_applicable) + ".", Style::kBold, Style::kDim);
   if (changes.size() > 1) {
-    page.Command("Together: ", {"headroom", "whatif", report.path, changes[0] + "+" + changes[1]},
-                 Style::kBold);
+    std::vector<std::string> words = {"headroom", "whatif", report.path,
+                                      changes[0] + "+" + changes[1]};
+    words.insert(words.end(), report.arguments.begin(), report.arguments.end());
+    page.Command("Together: ", words, Style::kBold);
   }
   page.Line({{"Reasons: --full, or name a change.  All changes: --list", Style::kDim}});
   return std::move(page).Take();

@@ -92,9 +92,8 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
     columns.push_back({"knee"});
     page.Table(columns, rows);
     if (any_knee) {
-      page.Paragraph("  ",
-                     "Knee: beyond this factor another part limits the step.",
-                     Style::kDim, Style::kDim);
+      page.Paragraph("  ", "Knee: beyond this factor another part limits the step.", Style::kDim,
+                     Style::kDim);
     }
   }
   if (left_out > 0) {

@@ -12,9 +12,9 @@ constexpr MetricDescription kDescriptions[] = {
     {"cgroup_cpu_limit_cores", "Quota of the group and those around it, the least"},
     {"cgroup_cpu_pressure_some_pct", "Time during which a task waited for a processor"},
     {"cgroup_cpu_throttled_cores",
-     "Time held back by the quota, summed over processors; worst level"},
+     "Time throttled by the quota, summed over processors; worst level"},
     {"cgroup_cpu_throttled_periods_pct",
-     "Periods in which the group was held back by its quota, of those in which it wanted to run; "
+     "Periods in which the group was throttled by its quota, of those in which it wanted to run; "
      "worst level"},
     {"cgroup_disk_read_bytes_per_s", "Read from disks by the group"},
     {"cgroup_disk_written_bytes_per_s", "Written to disks by the group"},

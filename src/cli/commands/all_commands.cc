@@ -1,5 +1,7 @@
 #include "cli/commands/all_commands.h"
 
+#include <utility>
+
 #include "cli/commands/baseline_command.h"
 #include "cli/commands/calibrate_command.h"
 #include "cli/commands/data_command.h"
@@ -27,27 +29,32 @@ namespace headroom::cli {
 std::vector<std::unique_ptr<Subcommand>> MakeCommands(const Program& program) {
   const Command root = program.root();
   std::vector<std::unique_ptr<Subcommand>> commands;
-  commands.push_back(std::make_unique<ReportCommand>(root));
-  commands.push_back(std::make_unique<WhatifCommand>(root));
-  commands.push_back(std::make_unique<PredictCommand>(root));
-  commands.push_back(std::make_unique<ScaleCommand>(root));
-  commands.push_back(std::make_unique<UiCommand>(root));
-  commands.push_back(std::make_unique<DataCommand>(root));
-  commands.push_back(std::make_unique<DiffCommand>(root));
-  commands.push_back(std::make_unique<BaselineCommand>(root));
-  commands.push_back(std::make_unique<MergeCommand>(root));
-  commands.push_back(std::make_unique<SliceCommand>(root));
-  commands.push_back(std::make_unique<RepairCommand>(root));
-  commands.push_back(std::make_unique<RedactCommand>(root));
-  commands.push_back(std::make_unique<ExportCommand>(root));
-  commands.push_back(std::make_unique<QueryCommand>(root));
-  commands.push_back(std::make_unique<RecordCommand>(root));
-  commands.push_back(std::make_unique<MonitorCommand>(root));
-  commands.push_back(std::make_unique<McpCommand>(program));
-  commands.push_back(std::make_unique<DoctorCommand>(root));
-  commands.push_back(std::make_unique<CalibrateCommand>(root));
-  commands.push_back(std::make_unique<CompletionCommand>(program));
-  commands.push_back(std::make_unique<ManCommand>(program));
+  const auto add = [&](const char* task, std::unique_ptr<Subcommand> command) {
+    command->command().SetGroup(task);
+    commands.push_back(std::move(command));
+  };
+  // In the order of the help. Commands of one task stand together.
+  add("Look", std::make_unique<ReportCommand>(root));
+  add("Look", std::make_unique<UiCommand>(root));
+  add("Look", std::make_unique<DataCommand>(root));
+  add("Look", std::make_unique<DiffCommand>(root));
+  add("Look", std::make_unique<BaselineCommand>(root));
+  add("Look", std::make_unique<QueryCommand>(root));
+  add("Forecast", std::make_unique<WhatifCommand>(root));
+  add("Forecast", std::make_unique<PredictCommand>(root));
+  add("Forecast", std::make_unique<ScaleCommand>(root));
+  add("Forecast", std::make_unique<CalibrateCommand>(root));
+  add("Record", std::make_unique<RecordCommand>(root));
+  add("Record", std::make_unique<MonitorCommand>(root));
+  add("Record", std::make_unique<DoctorCommand>(root));
+  add("Share", std::make_unique<RedactCommand>(root));
+  add("Share", std::make_unique<SliceCommand>(root));
+  add("Share", std::make_unique<MergeCommand>(root));
+  add("Share", std::make_unique<RepairCommand>(root));
+  add("Share", std::make_unique<ExportCommand>(root));
+  add("Serve", std::make_unique<McpCommand>(program));
+  add("Serve", std::make_unique<CompletionCommand>(program));
+  add("Serve", std::make_unique<ManCommand>(program));
   return commands;
 }
 

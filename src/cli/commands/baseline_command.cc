@@ -38,8 +38,8 @@ constexpr std::size_t kRows = 24;  ///< Of each table of a baseline.
 }  // namespace
 
 BaselineCommand::BaselineCommand(Command parent) : folder_(kBaselineFolder) {
-  command_ = parent.AddCommand("baseline", "Profiles of a job under a name, for headroom diff",
-                               kBaselineExamples);
+  command_ =
+      parent.AddCommand("baseline", "Named profiles of a job to compare with", kBaselineExamples);
   command_.RequireCommand();
   save_ = command_.AddCommand("save", "Save the profile of one run or of repeated ones",
                               kBaselineExamples);

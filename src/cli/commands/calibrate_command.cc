@@ -119,7 +119,7 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
 }  // namespace
 
 CalibrateCommand::CalibrateCommand(Command parent) {
-  command_ = parent.AddCommand("calibrate", "Measure what forecasts need to know of this machine",
+  command_ = parent.AddCommand("calibrate", "Measure this machine, for better forecasts",
                                kCalibrateExamples);
   command_.AddFlag("--host", host_, "Cost of recording, from short training loops in PyTorch");
   command_.AddFlag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");

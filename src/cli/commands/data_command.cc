@@ -78,8 +78,7 @@ LoopView ViewOf(const TraceStore& store, const std::string& path) {
 }  // namespace
 
 DataCommand::DataCommand(Command parent) {
-  command_ = parent.AddCommand("data", "Which stage of the input pipeline starves the loop",
-                               kDataExamples);
+  command_ = parent.AddCommand("data", "Which stage of the data loader is too slow", kDataExamples);
   command_.AddOption("TRACE", trace_, "A recording of `headroom record`").TypeName("");
   command_.AddOption("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]").TypeName("");
   command_

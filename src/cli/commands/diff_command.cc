@@ -42,8 +42,8 @@ constexpr std::int64_t kTextRows = 8;
 }  // namespace
 
 DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextRows) {
-  command_ = parent.AddCommand("diff", "What changed from one run to another; --gate for CI",
-                               kDiffExamples);
+  command_ =
+      parent.AddCommand("diff", "What changed between two runs; --gate for CI", kDiffExamples);
   command_
       .AddOption("A", a_,
                  "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
@@ -105,6 +105,11 @@ Status DiffCommand::CheckArguments() const {
   if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
   if (gates_.empty() && allow_inconclusive_)
     return Status::Usage("--allow-inconclusive is of a gate: give --gate RULE");
+  if (options_.measured_step_ms) {
+    return Status::Usage(
+        "--measured-step-ms is the step of one run, and diff compares two: leave it out, or ask "
+        "headroom whatif --score for a forecast and a measured step");
+  }
   if (Status status = CheckAccepted(accepted_); !status.ok()) return status;
   if (const Result<AnalysisOptions> analysis = AnalysisOf(options_); !analysis.ok())
     return analysis.status();

@@ -94,7 +94,7 @@ std::string RenderJson(const std::vector<MachineCheck>& checks) {
 }  // namespace
 
 DoctorCommand::DoctorCommand(Command parent) {
-  command_ = parent.AddCommand("doctor", "What works on this machine, and the fix for the rest",
+  command_ = parent.AddCommand("doctor", "What can be recorded on this machine, and fixes",
                                kDoctorExamples);
   command_.AddOption("--python", python_, "The Python that trains (python3)").TypeName("PATH");
   command_.AddFlag("--full", full_, "Findings and fixes too");

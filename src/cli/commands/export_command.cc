@@ -57,7 +57,8 @@ std::vector<std::string> TableWords() {
 }  // namespace
 
 ExportCommand::ExportCommand(Command parent) {
-  command_ = parent.AddCommand("export", "A trace in the format of another tool", kExportExamples);
+  command_ =
+      parent.AddCommand("export", "Convert a trace to the format of another tool", kExportExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_.AddOption("--to", format_, "perfetto, chrome, csv, folded, openmetrics or chakra")
       .Required()

@@ -37,8 +37,8 @@ McpCommand::McpCommand(const Program& program)
     : program_(program),
       max_bytes_(static_cast<std::int64_t>(mcp::ServerOptions().max_bytes)),
       timeout_s_(std::chrono::duration<double>(mcp::ServerOptions().time_limit).count()) {
-  command_ = program.root().AddCommand(
-      "mcp", "Serve coding agents: tools of the Model Context Protocol", kMcpExamples);
+  command_ = program.root().AddCommand("mcp", "Serve coding agents (Model Context Protocol)",
+                                       kMcpExamples);
   command_
       .AddOption("--root", roots_,
                  "Open only files below this folder; may be repeated [the current folder]")

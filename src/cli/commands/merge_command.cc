@@ -50,8 +50,8 @@ Status RefuseTwice(const std::vector<std::string>& paths) {
 }  // namespace
 
 MergeCommand::MergeCommand(Command parent) {
-  command_ = parent.AddCommand("merge", "The files of a job's ranks as one trace, on one clock",
-                               kMergeExamples);
+  command_ =
+      parent.AddCommand("merge", "Merge the traces of all ranks, on one clock", kMergeExamples);
   command_.AddOption("TRACE", traces_, "Files of the ranks, or their folder")
       .Required()
       .TypeName("");

@@ -155,7 +155,7 @@ std::string ListOf(const SystemSampler& sampler, Charset charset) {
 }  // namespace
 
 MonitorCommand::MonitorCommand(Command parent) {
-  command_ = parent.AddCommand("monitor", "Counters of the machine, its GPUs and a job, live",
+  command_ = parent.AddCommand("monitor", "Live counters of the machine, its GPUs and a job",
                                kMonitorExamples);
   command_.AddOption("--interval", interval_s_, "Seconds between samples, 0.1 to 60")
       .ShowDefault()

@@ -27,7 +27,7 @@ constexpr const char* kPredictExamples = R"(Examples:
   headroom predict --kernels t4.csv --from T4 --to L4 -o l4.csv   a table of measured operators
   headroom predict trace.json.gz --gpu mine --gpu-file mine.toml  a GPU of your own (docs/devices.md)
 
-Each time has the range in which four of five true ones lay on GPUs that had no part in the model.
+Ranges are 80 % intervals, from GPUs that had no part in the model.
 
 Exit codes: 0 fine, also where a trace has nothing to replay, which is said; 2 usage, an unknown GPU;
 3 an input is unreadable, or does not tell the GPU, the steps or the shapes that the question is of; 4
@@ -62,7 +62,8 @@ void AddPlanFlags(Command command, JobPlanQuestion& plan) {
 }  // namespace
 
 PredictCommand::PredictCommand(Command parent) {
-  command_ = parent.AddCommand("predict", "What a step takes on another GPU", kPredictExamples);
+  command_ = parent.AddCommand("predict", "Step time, memory, energy and cost on other GPUs",
+                               kPredictExamples);
   command_.AddOption("TRACE", traces_, "PyTorch-profiler trace or recording; several give a matrix")
       .TypeName("");
   command_.AddOption("--ops", operators_path_, "A list of operators instead of a trace")

@@ -58,8 +58,7 @@ Result<std::string> ReadStdin() {
 }  // namespace
 
 QueryCommand::QueryCommand(Command parent) : timeout_s_(kTimeoutS), memory_mb_(kMemoryMb) {
-  command_ =
-      parent.AddCommand("query", "SQL on the tables of a trace, or a shell for it", kQueryExamples);
+  command_ = parent.AddCommand("query", "SQL on the tables of a trace", kQueryExamples);
   command_.AddOption("TRACE", trace_, "The trace").TypeName("");
   command_
       .AddOption(

@@ -122,8 +122,7 @@ std::string WhyNothingWasTimed() {
 }  // namespace
 
 RecordCommand::RecordCommand(Command parent) {
-  command_ =
-      parent.AddCommand("record", "Record a program, without a change to it", kRecordExamples);
+  command_ = parent.AddCommand("record", "Record a program without changing it", kRecordExamples);
   command_.TakeCommandLine();
   options_.path = "headroom.pftrace";
   command_.AddOption("-o,--output", options_.path, "The recording (headroom.pftrace)")

@@ -71,8 +71,8 @@ bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b)
 }  // namespace
 
 RedactCommand::RedactCommand(Command parent) {
-  command_ = parent.AddCommand("redact", "A copy of a trace that does not tell whose it is",
-                               kRedactExamples);
+  command_ =
+      parent.AddCommand("redact", "Write a copy without names, paths and hosts", kRedactExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_
       .AddOption("-o,--output", output_path_,

@@ -111,8 +111,7 @@ void WriteList(const std::vector<Met>& list, JsonWriter& json) {
 }  // namespace
 
 RepairCommand::RepairCommand(Command parent) {
-  command_ = parent.AddCommand("repair", "A clean copy of a damaged trace, and what was mended",
-                               kRepairExamples);
+  command_ = parent.AddCommand("repair", "Write a clean copy of a damaged trace", kRepairExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_
       .AddOption("-o,--output", output_path_,

@@ -67,7 +67,7 @@ void AddNetworkFlags(Command command, NetworkQuestion& network) {
 }  // namespace
 
 ScaleCommand::ScaleCommand(Command parent) {
-  command_ = parent.AddCommand("scale", "What a step takes on 2, 8 or 1024 GPUs", kScaleExamples);
+  command_ = parent.AddCommand("scale", "Step time on 2, 8 or 1024 GPUs", kScaleExamples);
   command_
       .AddOption("TRACE", traces_,
                  "PyTorch-profiler trace or recording; several, or a folder: a file per rank")

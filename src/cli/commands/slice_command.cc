@@ -62,7 +62,7 @@ Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
 }  // namespace
 
 SliceCommand::SliceCommand(Command parent) {
-  command_ = parent.AddCommand("slice", "Some steps, a stretch or one rank of a trace, as a trace",
+  command_ = parent.AddCommand("slice", "Cut steps, a time range or one rank out of a trace",
                                kSliceExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_.AddOption("--steps", steps_, "Steps A to B, by number, and the one before them")

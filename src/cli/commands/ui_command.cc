@@ -80,8 +80,7 @@ std::string Sentence(const RepeatedRun::State& run) {
 }  // namespace
 
 UiCommand::UiCommand(Command parent) {
-  command_ = parent.AddCommand("ui", "A web page on this machine: look, ask, see the answer move",
-                               kUiExamples);
+  command_ = parent.AddCommand("ui", "An interactive web page of a trace", kUiExamples);
   command_
       .AddOption("TRACE", traces_,
                  "A PyTorch-profiler trace, or a recording; several: the first is the job, and "

@@ -142,6 +142,7 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (!answer.ok()) return answer.status();
   ForecastReport& report = answer.value();
   report.sweep = std::move(sweep);
+  report.arguments = ArgumentsOf(options_);
   if (save_) {
     if (Status status = Save(job, report, record.value()); !status.ok()) return status;
   }

@@ -45,6 +45,8 @@ std::vector<std::string> WordsOf(CLI::Option& option) {
   return found;
 }
 
+constexpr std::string_view kNoGroup = "Subcommands";  ///< The parser's own word.
+
 FlagDescription Describe(CLI::Option& option) {
   FlagDescription flag{.description = option.get_description(), .group = option.get_group()};
   if (option.get_positional()) flag.names.push_back(option.get_name(/*positional=*/true));
@@ -81,6 +83,8 @@ CommandDescription Describe(CLI::App& app) {
   for (const CLI::App* inner : CommandsBelow(app)) {
     command.commands.push_back(inner->get_name());
     command.summaries.push_back(inner->get_description());
+    const std::string& group = inner->get_group();
+    command.groups.push_back(group == kNoGroup ? "" : group);
   }
   return command;
 }
@@ -218,6 +222,8 @@ Flag Command::AddFlag(const std::string& names, bool& target,
                       const std::string& description) const {
   return Flag(app_->add_flag(names, target, description));
 }
+
+void Command::SetGroup(const std::string& task) const { app_->group(task); }
 
 void Command::RequireCommand() const { app_->require_subcommand(1); }
 

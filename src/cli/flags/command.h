@@ -63,6 +63,8 @@ class Command {
   template <class T>
   Flag AddOption(const std::string& names, T& target, const std::string& description) const;
   Flag AddFlag(const std::string& names, bool& target, const std::string& description) const;
+  /// Puts this command under a heading of its parent's help: the task that it is for.
+  void SetGroup(const std::string& task) const;
   /// Refuses a command line without one of this command's subcommands.
   void RequireCommand() const;
   /// Leaves all words from the first non-flag on as another program's command line.

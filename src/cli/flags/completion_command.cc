@@ -45,7 +45,7 @@ Status OfferNames(std::vector<CommandDescription>& commands) {
 }  // namespace
 
 CompletionCommand::CompletionCommand(const Program& program) : program_(program) {
-  command_ = program.root().AddCommand("completion", "A script by which a shell completes all this",
+  command_ = program.root().AddCommand("completion", "Print a completion script for a shell",
                                        kCompletionExamples);
   command_.AddOption("SHELL", shell_, "bash, zsh or fish")
       .Required()

@@ -32,8 +32,15 @@ std::string HelpText(const CommandDescription& command) {
   usage += command.takes_command ? " [FLAGS] -- COMMAND [ARGUMENT...]" : " [FLAGS]";
   page.Paragraph("Usage: ", usage);
   page.Blank();
-  for (std::size_t i = 0; i < command.commands.size(); ++i)
+  std::string task;
+  for (std::size_t i = 0; i < command.commands.size(); ++i) {
+    if (command.groups[i] != task) {
+      task = command.groups[i];
+      if (i > 0) page.Blank();
+      page.Paragraph("", task + ":");
+    }
     AddRow(page, command.commands[i], command.summaries[i]);
+  }
   for (const FlagDescription& argument : command.arguments)
     AddRow(page, argument.names.front(), argument.description);
   std::string group;

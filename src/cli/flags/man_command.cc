@@ -27,8 +27,7 @@ Exit codes: 0 fine; 2 usage; 4 cannot write.
 }  // namespace
 
 ManCommand::ManCommand(const Program& program) : program_(program) {
-  command_ =
-      program.root().AddCommand("man", "The manual page of a command, for man(1)", kManExamples);
+  command_ = program.root().AddCommand("man", "Print the manual page of a command", kManExamples);
   const std::vector<std::string> names = program.root().command_names();
   const std::vector<std::string_view> known(names.begin(), names.end());
   command_.AddOption("COMMAND", asked_, "Whose page: report, data bench; without it, the program's")

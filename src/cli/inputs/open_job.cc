@@ -1,5 +1,7 @@
 #include "cli/inputs/open_job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -35,6 +37,22 @@ void AddJobFlags(Command command, JobOptions& options) {
                   "Use nothing that was learned on this machine");
   options.open.threads = DefaultThreads();
   AddMaxExpansionFlag(command, options.open.expansion);
+}
+
+std::vector<std::string> ArgumentsOf(const JobOptions& options) {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* flag, const std::string& value) {
+    arguments.emplace_back(flag);
+    arguments.push_back(value);
+  };
+  if (!options.step_marker.empty()) add("--step-marker", options.step_marker);
+  if (!options.steps.empty()) add("--steps", options.steps);
+  if (!options.capture.empty()) add("--capture", options.capture);
+  if (options.measured_step_ms)
+    add("--measured-step-ms", fmt::format("{}", *options.measured_step_ms));
+  if (!options.calibration.path.empty()) add("--calibration", options.calibration.path);
+  if (options.calibration.no_local_state) arguments.emplace_back("--no-local-state");
+  return arguments;
 }
 
 void AddCaptureFlag(Command command, JobOptions& options) {

@@ -32,6 +32,8 @@ struct JobOptions {
 /// The flags of a recorded job, under the names that every command gives them; `quiet` and files of
 /// devices are the command's own.
 void AddJobFlags(Command command, JobOptions& options);
+/// The words of a command line that say the same, for a command that the text shows.
+std::vector<std::string> ArgumentsOf(const JobOptions& options);
 /// --capture, for commands that read one trace.
 void AddCaptureFlag(Command command, JobOptions& options);
 inline constexpr const char* kCaptureHelp =

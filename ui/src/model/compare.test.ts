@@ -114,6 +114,6 @@ test("what makes them hard to compare", () => {
   const other = { ...report(1, []), inputs: [{ path: "b", devices: [{ name: "L4" }] }], throughput: { batch_size: 8 } };
   expect(doubtsOf(report(1, []), other)).toEqual([
     "Another GPU: H200, then L4.",
-    "Another batch: 4 samples a step, then 8.",
+    "Another batch: 4 samples per step, then 8.",
   ]);
 });

@@ -92,6 +92,6 @@ export function doubtsOf(before: ComparedReport, after: ComparedReport): string[
   if (one !== other) doubts.push(`Another GPU: ${one || "none"}, then ${other || "none"}.`);
   const [batch, later] = [before.throughput?.batch_size ?? null, after.throughput?.batch_size ?? null];
   if (batch !== null && later !== null && batch !== later)
-    doubts.push(`Another batch: ${batch} samples a step, then ${later}.`);
+    doubts.push(`Another batch: ${batch} samples per step, then ${later}.`);
   return doubts;
 }

@@ -24,7 +24,7 @@ const TIMES_BATCH = 16;
 
 /** null: no slider, as for choices and regular expressions.
  *
- * @param batch  samples a step, as recorded; null: not known */
+ * @param batch  samples per step, as recorded; null: not known */
 export function rangeOf(key: ScenarioKey, batch: number | null): Range | null {
   if (key.kind !== "factor" && key.kind !== "count") return null;
   if (key.name === "n") return { least: 1, most: TIMES_BATCH * (batch ?? 16), log: true, whole: true };

@@ -75,7 +75,7 @@ test("flat roofs begin where the slanted one reaches them", () => {
 test("of an unknown device there are operators alone", () => {
   const unknown = { ...EFFICIENCY, peaks: [], memory_bandwidth_gbs: null };
   const series = rooflineSeries(placedOf([row({ bound: null })]), unknown, (one) => one.name);
-  expect(series.map((one) => one.label)).toEqual(["bound not told"]);
+  expect(series.map((one) => one.label)).toEqual(["bound unknown"]);
 });
 
 test("the picked operator is told from the others", () => {

@@ -75,7 +75,7 @@ function dots(placed: Placed[], nameOf: (one: Placed) => string): ChartPoint[] {
 const BOUNDS: [string | null, string, string][] = [
   ["memory", "bound by memory", "--series-2"],
   ["compute", "bound by arithmetic", "--series-1"],
-  [null, "bound not told", "--dim"],
+  [null, "bound unknown", "--dim"],
 ];
 
 /**

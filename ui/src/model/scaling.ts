@@ -119,7 +119,7 @@ export function efficiencyPoints(points: ScalePoint[]): ChartPoint[] {
   return toldOf(points).map((point) => banded(point, point.efficiency_pct ?? 0));
 }
 
-/** Samples a second; where the trace does not tell the samples of a step, times what one GPU does. */
+/** Samples per second; where the trace does not tell the samples of a step, times what one GPU does. */
 export function throughputPoints(points: ScalePoint[]): {
   points: ChartPoint[];
   ideal: ChartPoint[];

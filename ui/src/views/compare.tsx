@@ -113,7 +113,7 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
       )}
       {doubtsOf(before, after).map((doubt) => (
         <p key={doubt}>
-          <span class="severity warning">Not alike.</span> {doubt}
+          <span class="severity warning">Not comparable.</span> {doubt}
         </p>
       ))}
     </section>

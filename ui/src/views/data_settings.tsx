@@ -58,7 +58,7 @@ const COLUMNS: Column<OptionRow>[] = [
     cell: (row) => row.speedup,
     format: formatSpeedup,
   },
-  { key: "samples", title: "Samples a second", cell: (row) => row.samples_per_s, format: formatNumber },
+  { key: "samples", title: "Samples per second", cell: (row) => row.samples_per_s, format: formatNumber },
   { key: "wait", title: "Waits", meaning: "Of a step, for its batch", cell: (row) => row.wait_ms, format: formatMs },
   {
     key: "cpus",
@@ -212,7 +212,7 @@ function Curve({
   if (last === undefined) return null;
   return (
     <Chart
-      label={`${curve.inSamples ? "Samples a second" : "Speed"} over workers: ${format(last.y)} with ${formatCount(last.x)}.`}
+      label={`${curve.inSamples ? "Samples per second" : "Speed"} over workers: ${format(last.y)} with ${formatCount(last.x)}.`}
       series={series}
       x={{
         label: "workers",
@@ -221,7 +221,7 @@ function Curve({
         min: 0,
       }}
       y={{
-        label: curve.inSamples ? "samples a second" : "times the recorded speed",
+        label: curve.inSamples ? "samples per second" : "times the recorded speed",
         format,
         tick: formatNumber,
         min: 0,

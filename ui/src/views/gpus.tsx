@@ -179,7 +179,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
             {head("gpu", "GPU", false)}
             {head("step", "Step")}
             <th scope="col" class="range">
-              Four of five true steps lie here
+              80 % of the true steps lie here
             </th>
             {head("speedup", "Speed")}
             {head("memory", "Memory")}

@@ -202,7 +202,7 @@ function Modelled({ memory, recorded, gpuBytes }: { memory: StepMemory; recorded
             label={`Memory of a step against its samples: ${memory.batch_sizes.map((row) => `${formatCount(row.samples)} take ${formatBytes(row.reserved_bytes)}`).join(", ")}.`}
             series={series}
             x={{
-              label: "samples a step",
+              label: "samples per step",
               format: formatCount,
               log: true,
               ticks: memory.batch_sizes.map((row) => row.samples),

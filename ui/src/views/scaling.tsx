@@ -132,7 +132,7 @@ function Verdict({ scaling }: { scaling: Answer }) {
       </p>
       <p class="dim">
         One GPU: {formatMs(baseline.step_ms.mid)} ({formatMs(baseline.step_ms.low)} to {formatMs(baseline.step_ms.high)}
-        ){baseline.samples_per_step !== null && `, ${formatCount(baseline.samples_per_step)} samples a step`}.
+        ){baseline.samples_per_step !== null && `, ${formatCount(baseline.samples_per_step)} samples per step`}.
         {baseline.recorded_gpus !== null &&
           baseline.recorded_gpus > 1 &&
           ` Recorded on ${formatCount(baseline.recorded_gpus)} GPUs: ${baseline.recorded_network}.`}
@@ -180,7 +180,7 @@ function Curves({ points }: { points: ScalePoint[] }) {
           series={done}
           x={x}
           y={{
-            label: throughput.inSamples ? "samples a second" : "times one GPU",
+            label: throughput.inSamples ? "samples per second" : "times one GPU",
             format: (value) => (value < 10 ? String(value) : count(value)),
             log: true,
           }}

@@ -91,7 +91,7 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
   const step = useMemo(() => line("step", (point) => point.step_ms), [curve]);
   const memory = useMemo(() => line("memory", (point) => point.memory_delta_bytes), [curve]);
   const x = {
-    label: "samples a step",
+    label: "samples per step",
     format: formatCount,
     log: true,
     ticks: curve.points
@@ -116,7 +116,7 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
           label="Throughput over the batch size."
           series={throughput}
           x={x}
-          y={{ label: "samples a second", format: (value) => formatRate(value, "samples"), min: 0 }}
+          y={{ label: "samples per second", format: (value) => formatRate(value, "samples"), min: 0 }}
           height={190}
         />
         <Chart
@@ -323,7 +323,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
         <ul class="changes">{groups.telling.map((item) => change(item))}</ul>
         {groups.bounds.length > 0 && (
           <>
-            <h3>Were work faster, whatever made it so</h3>
+            <h3>If a part of the work were faster</h3>
             <ul class="changes">{groups.bounds.map((item) => change(item))}</ul>
           </>
         )}
