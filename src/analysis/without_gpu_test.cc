@@ -150,7 +150,7 @@ TEST(LoopWithoutGpu, AFindingNamesTheRegionThatHoldsTheStepByItsOwnTime) {
   ASSERT_FALSE(report.findings.empty());
   const Finding& finding = report.findings.front();
   EXPECT_EQ(finding.title,
-            "0.810 ms a step are neither loading nor training, most of it in the region save");
+            "0.810 ms per step are neither loading nor training, most of it in the region save");
   ASSERT_EQ(finding.evidence.size(), 1u);
   EXPECT_EQ(finding.evidence[0], "save: 450 us self time in step 0, in 2 regions");
 }
@@ -169,7 +169,7 @@ TEST(Callbacks, AFindingNamesTheDearestAndItsEvent) {
                                     [](const Finding& f) { return f.id == "callbacks"; });
   ASSERT_NE(finding, report.findings.end());
   EXPECT_EQ(finding->remedy, Remedy::kCallbacks);
-  EXPECT_EQ(finding->title, "the GPU idles 0.300 ms a step while the trainer's callbacks run");
+  EXPECT_EQ(finding->title, "the GPU idles 0.300 ms per step while the trainer's callbacks run");
   EXPECT_NE(finding->evidence.at(0).find("Saver on the event on_batch_end"), std::string::npos)
       << finding->evidence[0];
 }

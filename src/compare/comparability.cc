@@ -30,7 +30,7 @@ constexpr std::array kFacts = {
     FactDoc{"world_size", "ranks of the job", true, 0, ""},
     FactDoc{"ranks", "ranks that were given", true, 0,
             "figures are those of these ranks: give the traces of the same ones"},
-    FactDoc{"batch", "samples a step", true, 0,
+    FactDoc{"batch", "samples per step", true, 0,
             "headroom whatif A batch-size:n=N forecasts a step of another batch"},
     FactDoc{"math_dtype", "type of most arithmetic", true, 0,
             "headroom whatif TRACE amp, of the one in 32 bits, forecasts its step in 16"},
@@ -38,7 +38,7 @@ constexpr std::array kFacts = {
             "shapes or the model differ: the work is not the same"},
     FactDoc{"operators", "operators in common", true, 0, "another model"},
     FactDoc{"recorded", "what was recorded", true, 0,
-            "recording slows the host: about 1.6 us an operator and 1.1 us a call, more with "
+            "recording slows the host: about 1.6 us per operator and 1.1 us per call, more with "
             "shapes and most with stacks; compare the corrected steps"},
     FactDoc{"format", "recorded by", true, 0, "tools slow a job down by different amounts"},
     FactDoc{"power_limit", "GPU power limit", true, 0.01,

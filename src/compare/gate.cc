@@ -35,7 +35,7 @@ constexpr std::array kMetrics = {
     MetricDoc{"slowest_rank_step_ms", "ms", kRanks},
     MetricDoc{"busiest_rank_compute_ms", "ms", kRanks},
     MetricDoc{"samples_per_s", "",
-              "a number of samples a step: recorded shapes, or a loader's range"},
+              "a number of samples per step: recorded shapes, or a loader's range"},
     MetricDoc{"gpu_busy_ms", "ms", kGpuWork},
     MetricDoc{"gpu_idle_ms", "ms", kGpuWork},
     MetricDoc{"gpu_work_ms", "ms", kGpuWork},

@@ -18,7 +18,7 @@ namespace headroom {
 /// measured twice: under 1 % and 5 to 8 % between the two.
 inline constexpr double kGpuRunToRun = 0.005, kHostRunToRun = 0.03;
 
-/// A kernel, operator or layer in both, in ms a step.
+/// A kernel, operator or layer in both, in ms per step.
 struct RowChange {
   enum class State { kChanged, kNew, kGone };
   std::string name = {};

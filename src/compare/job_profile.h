@@ -132,7 +132,7 @@ Result<JobProfile> MakeProfile(const TraceStore& store, NameFacts& names,
 /// Adds the corrected step and the batch, once the engine has filled the report.
 void AddForecasts(const TraceReport& report, JobProfile& profile);
 
-/// The rank that computes longest, and by how much longer than a rank on average, in ms a step:
+/// The rank that computes longest, and by how much longer than a rank on average, in ms per step:
 /// what an even distribution of the work would save at most. None: of one rank alone.
 struct Imbalance {
   std::int64_t busiest = 0;

@@ -96,7 +96,7 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
                    "utilization).");
   MetricFamily gpu("gpu_time", "seconds", "Time of the steps on a GPU, by state.");
   MetricFamily idle("gpu_idle", "seconds", "Idle time of a stream, by cause.");
-  MetricFamily throughput("samples_per_second", "", "Samples a second of this rank.");
+  MetricFamily throughput("samples_per_second", "", "Samples per second of this rank.");
   MetricFamily finding("finding_share", "ratio", "Share of the step that a finding is about.");
   MetricFamily issues("health_issue_count", "",
                       "Events that damage in the trace affects, by issue.");

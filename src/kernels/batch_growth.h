@@ -1,4 +1,5 @@
-// What more samples a step make of the time of a matrix product, convolution or recurrent operator.
+// What more samples per step make of the time of a matrix product, convolution or recurrent
+// operator.
 #pragma once
 
 #include <optional>

@@ -220,7 +220,7 @@ TEST(QueueSimulationTest, AStepThatWaitsIsSlowedDownInItsCpuPartOnly) {
   const double f = (std::sqrt(5) - 1) / 2;
   const SimulatedRun run = Simulated({{.cpu = Us(1)}}, {{.wall = Us(100), .cpu = Us(50)}},
                                      {.workers = 1, .prefetch = 1000}, {.cores = 1}, 100);
-  // The worker has long filled the queue: the loop is alone but for 1 us a batch.
+  // The worker has long filled the queue: the loop is alone but for 1 us per batch.
   EXPECT_NEAR(run.period_ns, 100'000 + 1000 / f * (1 - 1 / (1 / 2.0 + 1 / 2.0 / f)), 1e-3);
   const SimulatedRun busy = Simulated({{.cpu = Us(1000)}}, {{.wall = Us(100), .cpu = Us(50)}},
                                       {.workers = 1}, {.cores = 1}, 100);
@@ -271,7 +271,7 @@ std::vector<BatchDemand> Bursty(std::size_t size, std::size_t nth, DurationNs us
 TEST(QueueSimulationTest, ASlowBatchStallsTheLoopUnlessEnoughWasPrefetched) {
   const std::vector<BatchDemand> batches = Bursty(60, 20, Us(1000), Us(30'000));
   const std::vector<StepDemand> steps{{.wall = Us(1000)}};
-  // By rates the step sets the pace: three workers need (19 + 30) / 20 / 3 = 0.82 ms a batch.
+  // By rates the step sets the pace: three workers need (19 + 30) / 20 / 3 = 0.82 ms per batch.
   const double by_rates_ns = 1e6;
   double before = kInfinite;
   for (const std::int32_t prefetch : {1, 2, 4, 8}) {

@@ -59,10 +59,10 @@ std::string WhatLimits(const JobPrediction& prediction) {
   const double host = prediction.host_ms, gpu = prediction.gpu_ms;
   std::string why =
       host > gpu ? fmt::format(
-                       "the host is the limit: it needs {} a step to launch the work, the "
+                       "the host is the limit: it needs {} per step to launch the work, the "
                        "GPU {}",
                        Text(host), Text(gpu))
-                 : fmt::format("the GPU needs {} a step, the host {}", Text(gpu), Text(host));
+                 : fmt::format("the GPU needs {} per step, the host {}", Text(gpu), Text(host));
   constexpr double kInTurns = 1.1;  // Nothing runs ahead, as where the host reads each result.
   if (prediction.step.mid > kInTurns * std::max(host, gpu)) why += "; they wait for each other";
   return why;

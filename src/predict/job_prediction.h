@@ -47,7 +47,7 @@ class JobPredictor {
   /// growth of each kernel on the target (docs/engine.md, Batch size). The range is that of the
   /// recorded batch, as a share, and with it what is not known of the growth.
   ///
-  /// @param batch_ratio  samples a step, of those recorded
+  /// @param batch_ratio  samples per step, of those recorded
   /// @param recorded     the step there at the recorded batch
   PredictedMs StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio,
                           const PredictedMs& recorded);

@@ -57,7 +57,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   constexpr double kMaxMs = 1e12;  // Some 30 years; times in nanoseconds have room for 300.
   if (!(estimate.step.high <= kMaxMs)) {
     return Status::BadInput(fmt::format(
-        "{} would take more than {:g} ms a step on {}; correct its repeats and dimensions",
+        "{} would take more than {:g} ms per step on {}; correct its repeats and dimensions",
         list.name.empty() ? "the list" : "'" + list.name + "'", kMaxMs, rates.device->short_name));
   }
   return estimate;

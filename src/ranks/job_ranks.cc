@@ -121,7 +121,7 @@ void FindSeparate(JobRanks& job) {
       {ImportIssue::kSeparateRanks, static_cast<std::int64_t>(by_root.size()),
        fmt::format(
            "ranks {}{} share no collective that all leave together: {}; each set is on a "
-           "clock of its own and compared by itself",
+           "clock of its own and compared alone",
            fmt::join(sets, " | "), more > 0 ? fmt::format(" | and {} sets more", more) : "",
            stages ? "they are stages, or of different jobs" : "they may be of different jobs")});
 }

@@ -99,26 +99,28 @@ class CauseFinder {
     if (usual <= 0 || !late.computing) return {.cause = LateCause::kUnknown};
     const double longer = computing(late) / usual - 1;
     if (computing(late) - usual < kHalf * PerStep(waits_.ranks[rank].caused)) {
-      return {LateCause::kLateStart,
-              fmt::format("Rank {} computes {} a usual one, which does not explain its lateness: "
-                          "it starts late, by its host, its loader or its link.",
-                          NumberOf(rank),
-                          longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
-                          : longer < -kAlike ? "less than"
-                                             : "as long as")};
+      return {
+          LateCause::kLateStart,
+          fmt::format("Rank {} computes {} the median rank, which does not explain its lateness: "
+                      "it starts late, by its host, its loader or its link.",
+                      NumberOf(rank),
+                      longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
+                      : longer < -kAlike ? "less than"
+                                         : "as long as")};
     }
     const std::string times =
         fmt::format("Rank {} computes {:.3g} times as long", NumberOf(rank), 1 + longer);
     if (!late.work) {
-      return {LateCause::kUnknown,
-              times +
-                  " as a usual one; what it had to do was not recorded (record_shapes=True), so "
-                  "the cause is unknown: its samples or its GPU."};
+      return {
+          LateCause::kUnknown,
+          times +
+              " as the median rank; what it had to do was not recorded (record_shapes=True), so "
+              "the cause is unknown: its samples or its GPU."};
     }
     const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
     const bool has_more = more >= kHalf * longer;
     const std::string compared = fmt::format(
-        "{} as a usual one, with {} ({})", times,
+        "{} as the median rank, with {} ({})", times,
         std::abs(more) < kAlike ? "the same work" : fmt::format("{:.3g} times the work", 1 + more),
         InWords(work_.measure));
     if (has_more) return {LateCause::kMoreWork, compared + ": it has more to compute."};

@@ -67,8 +67,8 @@ TEST_F(LateCauseTest, LongerSamples) {
   const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
   EXPECT_EQ(work.why,
-            "Rank 2 computes 1.4 times as long as a usual one, with 1.4 times the work (FLOPs, by "
-            "shapes): it has more to compute.");
+            "Rank 2 computes 1.4 times as long as the median rank, with 1.4 times the work (FLOPs, "
+            "by shapes): it has more to compute.");
   EXPECT_NEAR(work.computing_imbalance, 70 / 55.0 - 1, 1e-9);
   EXPECT_NEAR(*work.work_imbalance, 1.4 / 1.1 - 1, 1e-9);
   EXPECT_NEAR(*work.explained, 1, 1e-9);
@@ -86,7 +86,8 @@ TEST_F(LateCauseTest, ALateStart) {
   Hold(2, 20);
   const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kLateStart);
-  EXPECT_NE(work.why.find("Rank 2 computes as long as a usual one"), std::string::npos) << work.why;
+  EXPECT_NE(work.why.find("Rank 2 computes as long as the median rank"), std::string::npos)
+      << work.why;
 }
 
 TEST_F(LateCauseTest, OfSeveralEachIsJudged) {
@@ -170,7 +171,7 @@ TEST_F(LateCauseTest, LessToComputeIsNoReason) {
   Hold(2, 20);
   const Judged work = Work();
   EXPECT_EQ(work.cause, LateCause::kLateStart);
-  EXPECT_NE(work.why.find("computes less than a usual one"), std::string::npos) << work.why;
+  EXPECT_NE(work.why.find("computes less than the median rank"), std::string::npos) << work.why;
 }
 
 TEST_F(LateCauseTest, StepsOfOneRankAloneAreNotCompared) {

@@ -31,7 +31,7 @@ struct RankClock {
   bool aligned = false;
   std::size_t root = 0;        ///< Index of the rank whose clock it is turned into.
   std::int64_t offset_ns = 0;  ///< At `origin`, to be taken off.
-  double drift = 0;            ///< By which it runs faster: 1e-6 is 1 us a second.
+  double drift = 0;            ///< By which it runs faster: 1e-6 is 1 us per second.
   TimeNs origin;
   /// Nine of ten ends of matched collectives lie within this of where the clock puts them.
   DurationNs uncertainty;

@@ -125,7 +125,7 @@ Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
   if (!fit.ok() && of_parts > 0) {
     return Status::NoAnswer(fmt::format(
         "the recorded collectives are of groups that are a part of the job's {} GPUs (tensor, "
-        "pipeline or expert parallelism), and what those take on others is not told",
+        "pipeline or expert parallelism), and their time on other numbers of GPUs is unknown",
         gpus));
   }
   if (!fit.ok()) {

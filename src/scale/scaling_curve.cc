@@ -65,7 +65,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
     if (!FillNodes(split, placement)) {
       points.push_back(NoAnswer(
           placement, fmt::format("{} GPUs that share layers do not fill machines of {}: some lie "
-                                 "on two, and what their sums take is not told",
+                                 "on two, and the time of their sums is unknown",
                                  split.tensor, placement.PerNode())));
       continue;
     }
@@ -87,7 +87,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
       }
       if (batches > *samples) {
         points.push_back(
-            NoAnswer(placement, fmt::format("fewer samples a step ({}) than {} ({})", *samples,
+            NoAnswer(placement, fmt::format("fewer samples per step ({}) than {} ({})", *samples,
                                             split.micro_batches > 1 ? "batches of replicas"
                                             : split.Gpus() > 1      ? "replicas"
                                                                     : "GPUs",

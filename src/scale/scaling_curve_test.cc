@@ -7,7 +7,7 @@
 namespace headroom {
 namespace scaling_curve_test {
 
-/// 100 ms a step, and what is set on more than one GPU.
+/// 100 ms per step, and what is set on more than one GPU.
 class FakeJob final : public ScalableJob {
  public:
   double exposed_ms = 0, latency_ms = 0, loader = 0;
@@ -62,7 +62,7 @@ TEST(ScalingCurveTest, AStrongOneSharesItOut) {
   EXPECT_EQ(job.asked, (std::vector<std::optional<std::int64_t>>{8, 3}));
   EXPECT_DOUBLE_EQ(*points[1].samples_per_s, 80);  // The fake's step does not shrink.
   EXPECT_DOUBLE_EQ(points[1].efficiency, 1.0 / 3);
-  EXPECT_EQ(points[2].no_answer, "fewer samples a step (8) than GPUs (16)");
+  EXPECT_EQ(points[2].no_answer, "fewer samples per step (8) than GPUs (16)");
   job.batch.reset();
   EXPECT_NE(Curve(job, {2}, true)[0].no_answer.find("unknown"), std::string::npos);
   EXPECT_FALSE(Curve(job, {2})[0].samples_per_s);

@@ -41,7 +41,7 @@ class ShardedExchange {
     }
     if (!StepsFollowEachOther()) {
       return Effect::Abstain(
-          "the recorded steps overlap or are not alike, so what waits for the parameters is not "
+          "the recorded steps overlap or differ, so what waits for the parameters is not "
           "known");
     }
     if (AccumulatesMoreThanItUpdates()) {

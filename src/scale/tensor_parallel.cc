@@ -114,7 +114,8 @@ Effect TensorParallel::Apply(const GpuGroup& group, double batch_ratio, Edit& ed
   effect.gpu_error = ErrorAtBatch({}, 1 / ways_);
   effect.transfer_error = kNetworkError;
   effect.why = fmt::format(
-      "{} layers shared out over {:.0f} GPUs, with {:.3g} all-reduces of {:.1f} MB a step on which "
+      "{} layers shared out over {:.0f} GPUs, with {:.3g} all-reduces of {:.1f} MB per step on "
+      "which "
       "all wait",
       layers_.size(), ways_, static_cast<double>(sums) / job_.graph().steps, bytes / 1e6);
   return effect;

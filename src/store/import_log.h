@@ -150,7 +150,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "record the same steps on all ranks, with at least three collectives") \
   X(kSeparateRanks, "separate-ranks", kWarning, \
     "some ranks share no collective that all leave together with the others", "who waits for whom across them", \
-    "pass the files of one job; stages of a pipeline that exchange nothing else are compared by themselves") \
+    "pass the files of one job; stages of a pipeline that exchange nothing else are compared alone") \
   X(kDifferentSteps, "different-steps", kInfo, \
     "ranks recorded other numbers of steps; those that several have are compared", "", \
     "record the same steps on all ranks") \

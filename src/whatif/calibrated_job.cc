@@ -87,8 +87,9 @@ Result<std::string> Calibrate(const std::string& from, std::optional<double> mea
   if (!told.ok()) return told.status();
   if (told.value())
     return fmt::format("Calibrated to the measured step of {} ms.", *measured_step_ms);
-  return fmt::format("The measured step of {} ms says nothing of the host, as the GPU paces it. {}",
-                     *measured_step_ms, calibration);
+  return fmt::format(
+      "The measured step of {} ms says nothing about the host, because the job is GPU-bound. {}",
+      *measured_step_ms, calibration);
 }
 
 /// The job that a report of the same steps replays.

@@ -230,7 +230,7 @@ void DoubtVerdict(TraceReport& report) {
     return;
   report.bottleneck.confidence = "low";
   report.bottleneck.evidence.emplace_back(
-      "a replay without it takes as long: something else holds the step for that time, too");
+      "a replay without it takes as long: another cause takes the same time");
 }
 
 Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report) {
@@ -245,8 +245,7 @@ Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report)
       if (!told.ok()) return told.status();
       if (told.value()) break;
     }
-    if (!finding.saves_ms)
-      finding.saves_note = "unknown: the replayed steps contain none of it";
+    if (!finding.saves_ms) finding.saves_note = "unknown: the replayed steps contain none of it";
   }
   // In whole nanoseconds: equal savings keep the order of the time that they hold.
   const auto rank = [](const Finding& finding) -> std::int64_t {

@@ -130,7 +130,7 @@ TEST(FindingForecastsTest, OrderIsBySavingsBehindWhatTheVerdictNames) {
     EXPECT_GE(report.findings[i - 1].saves_ms->mid, report.findings[i].saves_ms->mid);
 }
 
-/// A GPU that is ever further behind a host of 100 us a step: 900 us of `other`, then a kernel of
+/// A GPU that is ever further behind a host of 100 us per step: 900 us of `other`, then a kernel of
 /// 100 us.
 StoreBuilder BehindTheHost(const std::function<void(StoreBuilder&, int, std::int64_t)>& other) {
   StoreBuilder b;

@@ -56,7 +56,7 @@ Plan WithoutTransfers(const Plan& plan) {
   return out;
 }
 
-/// Time of all that runs on channels, in ms a step.
+/// Time of all that runs on channels, in ms per step.
 double TransfersOf(const Plan& plan) {
   double ms = 0;
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
@@ -409,15 +409,14 @@ std::string Forecaster::Explain(const Forecast& forecast, double work) const {
   // More work in the same time is something.
   const bool nothing =
       work == 1 && std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
-  std::string text = nothing                              ? "nothing to speak of: "
-                     : work == 1 && forecast.saves_ms < 0 ? "slower: "
-                                                          : "";
-  text += host > gpu
-              ? fmt::format(
-                    "the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms",
-                    host, gpu)
-              : fmt::format("the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms",
-                            gpu, host);
+  std::string text = nothing ? "no gain: " : work == 1 && forecast.saves_ms < 0 ? "slower: " : "";
+  text +=
+      host > gpu
+          ? fmt::format(
+                "the host then needs {:.1f} ms per step to launch the work, the GPU {:.1f} ms",
+                host, gpu)
+          : fmt::format("the GPU then needs {:.1f} ms per step for its work, the host {:.1f} ms",
+                        gpu, host);
   if (forecast.limits.transfers_ms <= 0) return text;
   return text +
          fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in all",

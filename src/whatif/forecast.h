@@ -153,7 +153,7 @@ class Forecaster {
   /// Step and memory over the batch sizes around those of the job and of a combination that sets
   /// one; nullopt where it sets none.
   std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
-  /// @param recorded  samples a step of the job as it is
+  /// @param recorded  samples per step of the job as it is
   std::optional<BatchPoint> PointOf(std::vector<ScenarioCall> calls, double recorded,
                                     std::int64_t samples);
 

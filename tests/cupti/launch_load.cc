@@ -1,6 +1,6 @@
 // Launches kernels on the first GPU, as fast as asked, and writes what that took.
 //
-// usage: launch_load rate N SECONDS RESULT   N empty kernels a second
+// usage: launch_load rate N SECONDS RESULT   N empty kernels per second
 //        launch_load durations N RESULT      N kernels of 10 to 200 us, each between two events
 //
 // Needs the driver alone: its library is opened at run time, and the kernels are PTX.

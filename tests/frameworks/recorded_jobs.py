@@ -138,7 +138,7 @@ def pytorch_accumulation(folder):
 
 
 def pytorch_generator(folder):
-    """Six steps; a generator without a mark takes 20 ms a batch."""
+    """Six steps; a generator without a mark takes 20 ms per batch."""
     model = make_model()
     optimizer = torch.optim.AdamW(model.parameters())
     with profile(activities=CPU) as profiler:

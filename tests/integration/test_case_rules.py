@@ -96,7 +96,7 @@ class OtherVendors(support.ProgramTest):
 
 
 class Ascend(support.ProgramTest):
-    """NPU busy 14.0 of 20 ms a step, then 4.0 ms of exposed all-reduce."""
+    """NPU busy 14.0 of 20 ms per step, then 4.0 ms of exposed all-reduce."""
 
     def test_trace_view(self):
         report = self.report(support.data_file("cases/15-ascend-trace-view/trace_view.json"))

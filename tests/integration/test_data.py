@@ -85,7 +85,7 @@ class Data(loading.Recorded):
         self.assertGreater(sum(loader["batches"] for loader in self.data()["loaders"]), 0.6 * 4 * 20 * 8)
 
     def test_probes_tell_the_loop_from_its_loader(self):
-        """8 ms a step and more, 8 samples of 2 ms each and more: the loader of one worker is the slower one, that of
+        """8 ms per step and more, 8 samples of 2 ms each and more: the loader of one worker is the slower one, that of
         two and a deep queue hardly.
         """
         all_flags = ("num_workers=0", "num_workers=1", "num_workers=2, prefetch_factor=4")

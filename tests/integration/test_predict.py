@@ -254,7 +254,7 @@ class Traces(PredictTest):
 
         limit, text = why(1000, 40)
         self.assertEqual(limit, "host")
-        self.assertRegex(text, r"needs 1\.\d+ ms a step to launch the work, the GPU [4-9]\d\.\d us$")
+        self.assertRegex(text, r"needs 1\.\d+ ms per step to launch the work, the GPU [4-9]\d\.\d us$")
         limit, text = why(100, 80)
         self.assertRegex(text, "host .*; they wait for each other$")
         limit, text = why(20, 3000)
@@ -588,7 +588,7 @@ class Energy(PredictTest):
             self.assertAlmostEqual(sum(told["energy_parts_joules"].values()) / told["energy_joules"], 1, places=6)
             self.assertAlmostEqual(told["energy_joules_per_sample"] * 64, told["energy_joules"], places=6)
         self.assertIn(
-            "J a step, in four of five cases within 10 % (",
+            "J per step, in four of five cases within 10 % (",
             support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--full").text,
         )
         parts = result["baseline"]["energy_parts_joules"]

@@ -59,7 +59,7 @@ class Ranks(support.ProgramTest):
         folder = self.job(*made)
         job, _, report = self.answer(folder)
         self.assertEqual(job["straggler"]["cause"], "late-start")
-        self.assertIn("Rank 2 computes as long as a usual one", job["straggler"]["why"])
+        self.assertIn("Rank 2 computes as long as the median rank", job["straggler"]["why"])
         finding = next(f for f in report["findings"] if f["id"] == "straggler")
         self.assertEqual(finding["rank"], 2)
         self.assertAlmostEqual(finding["saves_ms"]["mid"], ranks.lost_us(self.trace, 1500) / 3e3, delta=0.05)

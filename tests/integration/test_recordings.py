@@ -71,7 +71,7 @@ class Recordings(support.ProgramTest):
         self.assertAlmostEqual(self.parts("pytorch_generator.json.xz")["data wait"], 5 * 20, delta=5)
 
     def test_phases_of_tensorflow(self):
-        """By a script over the raw events: backward 6.155 ms, optimizer 2.657 ms, all operations 11.044 ms a step."""
+        """By a script over the raw events: backward 6.155 ms, optimizer 2.657 ms, all operations 11.044 ms per step."""
         breakdown = self.report(FOLDER / "tensorflow_steps.xplane.pb")["step_breakdown"]
         self.assertAlmostEqual(breakdown["backward_ms"], 6.155, delta=0.1)
         self.assertAlmostEqual(breakdown["optimizer_ms"], 2.657, delta=0.1)

@@ -90,7 +90,7 @@ class Points(support.ProgramTest):
         self.assertLess(steps[1], 0.7 * steps[0])
         self.assertLess(steps[2], steps[1])
         self.assertIsNone(steps[3])
-        self.assertIn("fewer samples a step (64) than GPUs (128)", answer["points"][3]["why"])
+        self.assertIn("fewer samples per step (64) than GPUs (128)", answer["points"][3]["why"])
         for point in answer["points"][:3]:
             self.assertAlmostEqual(point["throughput_per_s"], 64e3 / point["step_ms"]["mid"], places=6)
 

@@ -161,7 +161,7 @@ class Skew(MadeRanks):
     def test_text(self):
         outcome = support.headroom("scale", self.job(), "--gpus", "8", "--no-local-state")
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("rank 2, the usual one by what it computes, of 4 on one", outcome.text)
+        self.assertIn("rank 2, the median by computing time, of 4 on one", outcome.text)
         self.assert_readable_text(outcome.text, outcome)
 
     def test_a_real_job(self):

@@ -20,7 +20,7 @@ HOST_STEP_US = 40
 
 def two_kernels_a_step():
     """A GPU-bound job: each step launches `gemm` (of aten::mm) and `pointwise` (of aten::relu) on stream 7, 1000 us
-    each with 2 us between them, so that a step takes 2004 us. The host takes 40 us a step, waits for nothing and runs
+    each with 2 us between them, so that a step takes 2004 us. The host takes 40 us per step, waits for nothing and runs
     ahead.
     """
     events = []

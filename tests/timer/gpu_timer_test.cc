@@ -485,7 +485,7 @@ TEST(GpuTimerTest, PlacedOnTheHostsClock) {
 // Under sanitizers the two readings of the host are too far apart to know the clocks so soon.
 TEST(GpuTimerTest, PlacedOnTheHostsClockByAFasterOne) {
   WithGpu([](const FakeGpu& gpu) {
-    gpu.set_drift(20);  // 20 us a second.
+    gpu.set_drift(20);  // 20 us per second.
     PlacedWithin(gpu, 8, 4, 1500);
   });
 }

@@ -198,7 +198,7 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
       fmt::format("the host holds {} of it, but without the cost of recording only about {}",
                   FormatPercent(SharePct(host.time, wall)), FormatPercent(kept_pct));
   verdict.evidence.emplace_back(
-      "so the trace cannot tell whether the unprofiled job waits for the host: time it without the "
+      "whether the unprofiled job waits for the host is unknown: time it without the "
       "profiler");
   return verdict;
 }

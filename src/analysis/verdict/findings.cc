@@ -36,9 +36,9 @@ DurationNs ShareOf(DurationNs whole, double percent) {
 
 DurationNs Wall(const Evidence& evidence) { return evidence.report.breakdown->wall; }
 
-/// "a step", and of a stretch "in all".
+/// "per step", and of a stretch "in all".
 std::string_view Each(const Evidence& evidence) {
-  return evidence.is_stretch ? "in all" : "a step";
+  return evidence.is_stretch ? "in all" : "per step";
 }
 
 /// The judged row whose `time` is nearest to the mean: an example.
@@ -156,7 +156,7 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
         evidence.names.Roles(evidence.store.host_events.name[idle.longest.index()]);
     const bool launches = roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch);
     return launches ? "record after a few warm-up steps: the first launch of a kernel loads its "
-                      "code; if that call takes long in every step, look into it"
+                      "code; if that call takes long in every step, profile it"
                     : "check what it does, and whether every step needs it";
   }
   if (explains(idle.nothing)) {
@@ -168,8 +168,8 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
                : "find out what the host does there: mark what you suspect with record_function";
   }
   return explains(idle.dearest_time)
-             ? "look into what that does, and whether every step needs it so often"
-             : "look into what takes the host that long, the dearest first";
+             ? "check what that does, and whether every step needs it so often"
+             : "start with the most expensive host call";
 }
 
 std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& causes) {
@@ -219,7 +219,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
     const StringId name =
         single ? evidence.store.host_events.name[idle.longest.index()] : idle.dearest;
     why.push_back(
-        fmt::format("the dearest: {}, {} ({})", evidence.store.Text(name),
+        fmt::format("most expensive: {}, {} ({})", evidence.store.Text(name),
                     FormatTime(single ? idle.longest_time : idle.dearest_time),
                     single ? "once" : fmt::format("{} times", FormatCount(idle.dearest_count))));
   }
@@ -280,20 +280,21 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
   const CallbackRow* dearest = DearestCallback(evidence.report.callbacks);
   if (dearest == nullptr || SharePct(time, Wall(evidence)) <= kWorthAFinding) return std::nullopt;
   const std::string figure = FormatMs(time);
-  auto ranked = About(
-      evidence, time, "callbacks",
-      fmt::format(fmt::runtime(HasGpuWork(evidence)
-                                   ? "the GPU idles {} {} while the trainer's callbacks run"
-                                   : "the trainer's callbacks take {} {}"),
-                  figure, Each(evidence)),
-      "breakdown", figure,
-      "call the dearest only every N steps, move what it writes or computes to a thread of its "
-      "own, "
-      "and keep .item() out of it",
-      Remedy::kCallbacks);
+  auto ranked =
+      About(evidence, time, "callbacks",
+            fmt::format(fmt::runtime(HasGpuWork(evidence)
+                                         ? "the GPU idles {} {} while the trainer's callbacks run"
+                                         : "the trainer's callbacks take {} {}"),
+                        figure, Each(evidence)),
+            "breakdown", figure,
+            "call the most expensive one only every N steps, move what it writes or computes to a "
+            "thread of its "
+            "own, "
+            "and keep .item() out of it",
+            Remedy::kCallbacks);
   if (!ranked) return ranked;
   ranked->finding.evidence = {
-      fmt::format("the dearest: {}{}, {} of its own over the trace in {}", dearest->callback,
+      fmt::format("most expensive: {}{}, {} of its own over the trace in {}", dearest->callback,
                   dearest->event.empty() ? "" : " on the event " + dearest->event,
                   FormatTime(dearest->self), Plural(dearest->count, "call"))};
   if (dearest->share_pct) {
@@ -343,14 +344,14 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
                     evidence.store.steps.thread[0], evidence.steps.hosts[example]);
   if (dearest && 2 * dearest->own.ns() >= other.ns()) {
     const std::string_view name = evidence.store.Text(dearest->name);
-    auto ranked =
-        About(evidence, other, "costly-region",
-              fmt::format("{} a step are neither loading nor training, most of it in the region {}",
-                          figure, name),
-              "breakdown", figure,
-              "look into what it does: whether every step needs it, or another thread can "
-              "do it",
-              Remedy::kNone);
+    auto ranked = About(
+        evidence, other, "costly-region",
+        fmt::format("{} per step are neither loading nor training, most of it in the region {}",
+                    figure, name),
+        "breakdown", figure,
+        "check whether every step needs it, or another thread can "
+        "do it",
+        Remedy::kNone);
     if (ranked) {
       ranked->finding.evidence = {
           fmt::format("{}: {} self time in step {}, in {}", name, FormatTime(dearest->own),
@@ -362,7 +363,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
   auto ranked = About(
       evidence, other, "unmarked-time",
-      fmt::format("{} a step are neither loading nor training, and no region says what", figure),
+      fmt::format("{} per step are neither loading nor training, and no region says what", figure),
       "breakdown", figure,
       is_own
           ? "mark what you suspect: headroom.scope(\"NAME\"), in C++ HEADROOM_SCOPE(\"NAME\"); a "

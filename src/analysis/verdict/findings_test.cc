@@ -316,7 +316,7 @@ TEST(Findings, OfLateLaunchesDoNotBlameARangeForWhatAnotherThreadDoes) {
     b.Call("cudaLaunchKernel", kAutograd, at + 880, 1, at + 1);
     b.Kernel(kTensorCoreGemm, kStream, at + 885, 20, at + 1);
   });
-  EXPECT_NE(text.find("the dearest: SortBackward0"), std::string::npos) << text;
+  EXPECT_NE(text.find("most expensive: SortBackward0"), std::string::npos) << text;
 }
 
 TEST(Findings, OfGapsBetweenLaunchedKernelsTellStartsFromWaits) {

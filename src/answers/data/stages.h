@@ -26,7 +26,7 @@ struct StageRow {
 /// time of all batches, and what is done to them afterwards.
 std::vector<StageRow> StageRows(const LoaderProfile& loader);
 
-/// How many times as many samples a second; of steps where the batch size is not known.
+/// How many times as many samples per second; of steps where the batch size is not known.
 double SpeedupOf(const LoadingOutcome& outcome, const LoadingModel& recorded);
 
 }  // namespace headroom

@@ -58,7 +58,7 @@ TEST(StageRows, NothingRecordedHasNoRows) { EXPECT_TRUE(StageRows({}).empty()); 
 TEST(SpeedupOf, IsBySamplesOrElseBySteps) {
   LoadingModel recorded;
   recorded.period = Ms(100);
-  recorded.batch_size = 8;  // 80 samples a second.
+  recorded.batch_size = 8;  // 80 samples per second.
   LoadingOutcome outcome;
   outcome.mid_ms = 50;
   outcome.samples_per_s = 240;

@@ -31,7 +31,7 @@ void AddRows(std::string_view title, std::string_view kind, const std::vector<Ro
   }
   if (rows.empty()) return;
   out += fmt::format(
-      "\n<details><summary>{}: GPU time, ms a step</summary>\n\n| | A | B | change | calls A | "
+      "\n<details><summary>{}: GPU time, ms per step</summary>\n\n| | A | B | change | calls A | "
       "calls B | id |\n|---|---:|---:|---:|---:|---:|---|\n{}\n",
       title, rows);
   if (count > top) out += fmt::format("{} more with `--json`.\n\n", count - top);
@@ -40,7 +40,7 @@ void AddRows(std::string_view title, std::string_view kind, const std::vector<Ro
 
 void AddRanks(const JobDiff& diff, std::size_t top, std::string& out) {
   if (diff.ranks.empty()) return;
-  out += "\n<details><summary>Ranks: ms a step</summary>\n\n";
+  out += "\n<details><summary>Ranks: ms per step</summary>\n\n";
   for (const std::string& sentence : RankSentences(diff))
     out += fmt::format("* {}\n", EscapeMarkdown(sentence));
   out +=

@@ -64,7 +64,7 @@ std::string StepSentence(const JobDiff& diff) {
 std::string NoiseSentence(const JobDiff& diff) {
   const Difference& step = diff.step;
   if (!step.bounded)
-    return "One step has no spread, so no change can be told from noise: record more steps.";
+    return "One step has no spread to separate a change from noise: record more steps.";
   const std::string on =
       step.of_runs ? fmt::format("the spread over {} runs", diff.a.runs.size() + diff.b.runs.size())
                    : fmt::format(
@@ -105,7 +105,7 @@ std::string ExplanationSentence(const JobDiff& diff) {
     if (std::abs(share) < kWorthNaming || parts.size() == kMax) continue;
     parts.push_back(fmt::format("{} {}", AccountLabel(row), ChangeMsText(row.change_ms())));
   }
-  if (with.empty()) return "no part of the step makes up a tenth of the change by itself";
+  if (with.empty()) return "no single part of the step makes up a tenth of the change";
   std::string text = fmt::format("{}", fmt::join(with, "; "));
   if (!against.empty()) text += fmt::format("; against it {}", fmt::join(against, "; "));
   return text;
@@ -150,7 +150,7 @@ std::vector<std::string> RankSentences(const JobDiff& diff) {
             side.waiting->late.empty() ? "" : fmt::format(" ({})", side.waiting->late);
         return MsText(side.waiting->lost_ms) + late;
       },
-      "Late ranks cost a usual one, a step: A {}; B {}.");
+      "Late ranks cost the median rank per step: A {}; B {}.");
   return sentences;
 }
 

@@ -228,9 +228,9 @@ class DiffText {
     for (const auto& [name, label] :
          {std::pair<std::string_view, std::string_view>{"gpu_busy_ms", "GPU busy"},
           {"gpu_idle_ms", "GPU idle"},
-          {"gpu_tasks", "GPU tasks a step"},
-          {"operators", "operators a step"},
-          {"samples_per_s", "samples a second"},
+          {"gpu_tasks", "GPU tasks per step"},
+          {"operators", "operators per step"},
+          {"samples_per_s", "samples/s"},
           {"memory_peak_mb", "memory peak, MB"}}) {
       const auto found =
           std::find_if(diff_.figures.begin(), diff_.figures.end(),

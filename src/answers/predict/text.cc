@@ -103,7 +103,7 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
   }
   if (baseline.energy) {
     page.Paragraph("  Energy    ",
-                   fmt::format("{} a step, in four of five cases within {:.0f} % ({})",
+                   fmt::format("{} per step, 80 % interval of {:.0f} % to either side ({})",
                                FormatEnergy(baseline.energy->joules), 100 * baseline.energy->error,
                                baseline.energy->source == EnergySource::kModel
                                    ? "by a model of its work and the card's power limit"

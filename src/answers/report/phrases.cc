@@ -258,7 +258,7 @@ std::string DearestCallbackText(const TraceReport& file) {
   if (dearest == nullptr) return {};
   constexpr std::size_t kNameWidth = 60;  // A name may be of any length.
   const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
-  std::string text = fmt::format("the dearest is {}", cut(dearest->callback));
+  std::string text = fmt::format("the most expensive is {}", cut(dearest->callback));
   if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
   text += fmt::format(": {} of its own in {}", FormatTime(dearest->self),
                       Plural(dearest->count, "call"));

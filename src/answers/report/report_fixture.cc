@@ -134,7 +134,8 @@ TraceReport DemoReport() {
           "Rival explanation: the profiler slows the host; the step without it may be shorter."}};
   report.findings = {
       {.id = "launch-bound-optimizer",
-       .title = "The optimizer launches 1,194 small kernels a step; the GPU waits 20.5 ms for them",
+       .title =
+           "The optimizer launches 1,194 small kernels per step; the GPU waits 20.5 ms for them",
        .share_pct = 27.7,
        .evidence =
            {"The optimizer takes 23.9 ms of the step, and the GPU works for 3.40 ms of that.",

@@ -20,14 +20,15 @@ std::string ActionFor(LateCause cause) {
       return "Compare that GPU's clock, temperature and power with the others', and who shares it "
              "(headroom monitor on its machine); change the GPU or the machine.";
     case LateCause::kLateStart:
-      return "Read that rank's file by itself: its loader, its host's threads, other programs on "
+      return "Report on that rank's file alone: its loader, its host's threads, other programs on "
              "its machine.";
     case LateCause::kUnknown:
     case LateCause::kNobodyIsLate:
       break;
   }
-  return "Record with record_shapes=True, which tells longer samples from a slower GPU; read that "
-         "rank's file by itself.";
+  return "Record with record_shapes=True, which separates longer samples from a slower GPU; report "
+         "on "
+         "that rank's file alone.";
 }
 
 }  // namespace
@@ -56,10 +57,10 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
                                 Plural(waits.steps, "step"));
   }
   finding.share_pct = kPercent * waits.lost_share.value_or(0);
-  finding.evidence = {fmt::format(
-      "So long a usual rank waits in collectives for a late one and computes nothing; {} "
-      "collectives were joined over {} ranks",
-      job.alignment.collectives.size(), job.ranks.size())};
+  finding.evidence = {
+      fmt::format("The median rank waits that long in collectives and computes nothing; {} "
+                  "collectives were joined over {} ranks",
+                  job.alignment.collectives.size(), job.ranks.size())};
   if (!job.late.why.empty()) finding.evidence.push_back(job.late.why);
   finding.action = ActionFor(job.late.cause);
   finding.check_section = "ranks";
@@ -67,7 +68,7 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
   const double a_step =
       waits.lost.ms() / static_cast<double>(std::max<std::int64_t>(1, waits.steps));
   finding.saves_ms = MsInterval{.low = 0, .mid = a_step, .high = a_step};
-  finding.saves_note = "at most: were the late as early as a usual rank; as recorded, not replayed";
+  finding.saves_note = "at most: without the lateness; as recorded, not replayed";
   finding.of_set = true;
   return found;
 }

@@ -68,7 +68,7 @@ void Answers(TextContext& c) {
   if (const std::optional<Throughput>& speed = file.throughput) {
     c.page.Paragraph(
         "  throughput  ",
-        fmt::format("{} samples/s as recorded, {} a step{}", Rate(speed->samples_per_s),
+        fmt::format("{} samples/s as recorded, {} per step{}", Rate(speed->samples_per_s),
                     Plural(speed->batch_size, "sample"), c.job.single() ? "" : " on this rank"),
         Style::kDim);
   }

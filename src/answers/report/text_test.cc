@@ -159,7 +159,7 @@ TEST(RenderText, TheLoopAnswersOnBothClocks) {
   for (const char* words :
        {"works 29.4 ms (39.8 %) of the 73.9 ms step", "739 us (1.0 %) of the step on the host",
         "the GPU idles 310 us (0.4 %) meanwhile",
-        "The dearest is ModelCheckpoint on the event on_train_batch_end", "108.2 samples/s",
+        "The most expensive is ModelCheckpoint on the event on_train_batch_end", "108.2 samples/s",
         "  .backward"})
     EXPECT_NE(text.find(words), std::string::npos) << words << " not in\n" << text;
   report.gpu_time.clear();

@@ -222,7 +222,7 @@ Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const Reference
   ScaleReport report = ReportOf(analysis.path);
   if (!IsPlain() || question_.split.Gpus() > 1) {
     report.no_answer =
-        "of a loop without GPU work, only ddp, per-tensor and local-sgd can be told, and no "
+        "a loop without GPU work supports only ddp, per-tensor and local-sgd, and no "
         "changes";
     return report;
   }
@@ -246,7 +246,7 @@ Result<ScaleReport> ScaleAnswer::OfList(const std::string& path, const OperatorL
                                         const DeviceRates& rates, const GpuModels& models) const {
   if (!IsPlain()) {
     return Status::Usage(
-        "of a list of operators (--ops), only ddp, per-tensor and local-sgd can be told, and no "
+        "a list of operators (--ops) supports only ddp, per-tensor and local-sgd, and no "
         "--with");
   }
   ScaleReport report = ReportOf(path);

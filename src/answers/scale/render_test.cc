@@ -50,8 +50,8 @@ TEST(ScaleText, HasABaselineACurveAndWhy) {
   const std::string text = Text(Demo());
   for (const char* words :
        {"  Step       100 ms (90-110) without the profiler\n",
-        "  Gradients  500 MB a step, of 32 samples\n",
-        "alike; a rank's steps vary by 1.2 %, and all wait for the slowest",
+        "  Gradients  500 MB per step, of 32 samples\n",
+        "identical; a rank's steps vary by 1.2 %, and all wait for the slowest",
         "Weak scaling  8 GPUs a machine", "2,050      80.0 %  20.0 ms  bandwidth\n", "unknown\n",
         "  bandwidth  the bytes over the slowest link\n", "  64 GPUs    the network has no room\n",
         "  8 GPUs: the exchange ends after the backward\n"})
@@ -75,13 +75,13 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.gpu = "H200";
   report.deviation.reset();
   ExpectHas(Text(report), "on H200 by its operators, kernels alone and no optimizer");
-  ExpectHas(Text(report), "no straggler is counted: nothing was recorded");
+  ExpectHas(Text(report), "without stragglers: nothing was recorded");
   report.source = "trace";
   report.changes = "amp";
   report.recorded_gpus = 8;
   report.recorded_network = "NVLink";
   ExpectHas(Text(report), "with amp; recorded as one of 8, over NVLink; here");
-  ExpectHas(Text(report), "too few whole steps to tell how they vary");
+  ExpectHas(Text(report), "too few whole steps to know how they vary");
 }
 
 TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {
@@ -89,12 +89,12 @@ TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {
   report.replayed_rank = 3;
   report.ranks = 1;
   report.overlap = OverlapSlowdown{.low = 1.1, .mid = 1.2, .high = 1.4, .kernels = 12};
-  ExpectHas(Text(report), "rank 3, the usual one by what it computes; no other could be");
+  ExpectHas(Text(report), "rank 3, the median by computing time; no other could be");
   ExpectHas(Text(report), "1.20 times as long beside a collective (1.10 to 1.40, of 12 that ran");
   report.ranks = 8;
   report.overlap->low = 0.9;
-  ExpectHas(Text(report), "rank 3, the usual one by what it computes, of 8 on one clock");
-  ExpectHas(Text(report), "as long as alone: no\n             slowdown is told\n");
+  ExpectHas(Text(report), "rank 3, the median by computing time, of 8 on one clock");
+  ExpectHas(Text(report), "as long as alone: no\n             slowdown is applied\n");
 }
 
 TEST(ScaleText, ASplitIsExperimental) {
@@ -102,7 +102,7 @@ TEST(ScaleText, ASplitIsExperimental) {
   report.strong = true;
   report.split = {.tensor = 2, .stages = 4, .micro_batches = 1};
   const std::string text = Text(report);
-  ExpectHas(text, "8 GPUs each, 2 to a layer, 4 stages through which one batch goes a step");
+  ExpectHas(text, "8 GPUs each, 2 to a layer, 4 stages through which one batch goes per step");
   ExpectHas(text, "Experimental: ");
   ExpectHas(text, "Strong scaling");
   EXPECT_EQ(Text(Demo()).find("Experimental"), std::string::npos);

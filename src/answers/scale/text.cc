@@ -61,16 +61,15 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
                         report.recorded_network);
   page.Paragraph("  Step       ", step, Style::kBold);
   if (report.replayed_rank) {
-    page.Paragraph(
-        "  Replayed   ",
-        report.ranks > 1
-            ? fmt::format("rank {}, the usual one by what it computes, of {} on one "
-                          "clock: what it waited for others is no transfer",
-                          *report.replayed_rank, report.ranks)
-            : fmt::format("rank {}, the usual one by what it computes; no other could be "
-                          "compared with it, so what it waited is taken for transfer",
-                          *report.replayed_rank),
-        Style::kBold);
+    page.Paragraph("  Replayed   ",
+                   report.ranks > 1
+                       ? fmt::format("rank {}, the median by computing time, of {} on one "
+                                     "clock: what it waited for others is no transfer",
+                                     *report.replayed_rank, report.ranks)
+                       : fmt::format("rank {}, the median by computing time; no other could be "
+                                     "compared with it, so what it waited is taken for transfer",
+                                     *report.replayed_rank),
+                   Style::kBold);
   }
   if (report.overlap) {
     const OverlapSlowdown& overlap = *report.overlap;
@@ -81,7 +80,7 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
                           "to {:.2f}, of {} that ran both ways); not so on one GPU",
                           overlap.mid, overlap.low, overlap.high, overlap.kernels)
             : fmt::format("kernels that ran beside a collective took {:.2f} to {:.2f} "
-                          "times as long as alone: no slowdown is told",
+                          "times as long as alone: no slowdown is applied",
                           overlap.low, overlap.high),
         Style::kBold);
   }
@@ -90,20 +89,20 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
   if (report.gradient_bytes) {
     page.Paragraph(
         "  Gradients  ",
-        fmt::format("{} a step{}", FormatBytes(*report.gradient_bytes),
+        fmt::format("{} per step{}", FormatBytes(*report.gradient_bytes),
                     report.samples ? fmt::format(", of {}", Plural(*report.samples, "sample"))
                                    : ", of an unknown number of samples"),
         Style::kBold);
   }
-  page.Paragraph("  Ranks      ",
-                 report.deviation
-                     ? fmt::format("alike; a rank's steps vary by {}, and all wait for the slowest",
-                                   FormatPercent(kPercent * *report.deviation))
-                 : report.source == "operators"
-                     ? "alike, and no straggler is counted: nothing was recorded"
-                     : "alike, and no straggler is counted: too few whole steps to tell how they "
-                       "vary",
-                 Style::kBold);
+  page.Paragraph(
+      "  Ranks      ",
+      report.deviation
+          ? fmt::format("identical; a rank's steps vary by {}, and all wait for the slowest",
+                        FormatPercent(kPercent * *report.deviation))
+      : report.source == "operators"
+          ? "identical, without stragglers: nothing was recorded"
+          : "identical, without stragglers: too few whole steps to know how they vary",
+      Style::kBold);
 }
 
 void WriteSplit(TextPage& page, const ModelParallel& split) {
@@ -112,7 +111,7 @@ void WriteSplit(TextPage& page, const ModelParallel& split) {
   if (split.tensor > 1) text += fmt::format(", {} to a layer", split.tensor);
   if (split.stages > 1) {
     text +=
-        fmt::format(", {} stages through which {} a step", split.stages,
+        fmt::format(", {} stages through which {} per step", split.stages,
                     split.micro_batches == 1 ? "one batch goes"
                                              : fmt::format("{} batches go", split.micro_batches));
   }
@@ -198,7 +197,7 @@ std::string RenderScaleText(const ScaleReport& report, const PageStyle& style) {
                    Style::kDim);
   }
   page.Paragraph("  ",
-                 "Communication is known to about a third by itself; what it costs depends on how "
+                 "Communication time is known to about a third; its cost depends on how "
                  "much of it computation hides. exposed: what the step waits for it.",
                  Style::kPlain, Style::kDim);
   return std::move(page).Take();

@@ -84,7 +84,7 @@ void AddTable(std::string_view head, const std::vector<PathPart>& parts, double 
                     {fmt::format("{:.1f} %", 100 * rest / step_ms)}});
   }
   page.Blank();
-  page.Table({{std::string(head), kind}, {"a step"}, {"on the path"}, {"share"}}, rows);
+  page.Table({{std::string(head), kind}, {"per step"}, {"on the path"}, {"share"}}, rows);
 }
 
 std::string SlackText(std::string_view side, const SlackSummary& slack) {

@@ -125,7 +125,7 @@ const Reading& SystemSampler::Take(bool last) {
   const TimeNs begin = MonotonicNow();
   board_.Begin();
   SampleRun run{.board = board_, .buffer = buffer_, .now = begin, .edge = last || samples_ == 0};
-  constexpr DurationNs kSlowPeriod(900'000'000);  // So that samples a second apart are all slow.
+  constexpr DurationNs kSlowPeriod(900'000'000);  // So that samples per second apart are all slow.
   run.slow = run.edge || begin - last_slow_ >= kSlowPeriod;
   if (run.slow) last_slow_ = begin;
   for (const std::unique_ptr<MetricSource>& source : sources_) source->Read(run);

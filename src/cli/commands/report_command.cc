@@ -166,7 +166,7 @@ ReportCommand::ReportCommand(Command parent) {
 
   command_
       .AddOption("--measured-step-ms", measured_step_ms_,
-                 "True time of a step without a profiler, for jobs that the host paces")
+                 "True time of a step without a profiler, for host-bound jobs")
       .TypeName("X")
       .Check(AboveZero())
       .Group(kHost);

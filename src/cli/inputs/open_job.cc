@@ -26,7 +26,7 @@ void AddJobFlags(Command command, JobOptions& options) {
       .TypeName("A:B");
   command
       .AddOption("--measured-step-ms", options.measured_step_ms,
-                 "True time of a step without a profiler, for jobs that the host paces")
+                 "True time of a step without a profiler, for host-bound jobs")
       .TypeName("X")
       .Check(AboveZero());
   command

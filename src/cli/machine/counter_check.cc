@@ -73,7 +73,7 @@ MachineCheck CounterCheck(const CounterAnswers& answers) {
       "here";
   const std::string setting =
       answers.paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *answers.paranoid)
-                       : std::string("kernel.perf_event_paranoid is not told");
+                       : std::string("kernel.perf_event_paranoid is unknown");
   constexpr int kProgramsOfOnesOwn = 2;  // The least strict value that still allows them.
   const int error = answers.software_error != 0 ? answers.software_error : answers.program_error;
   if (error == ENOSYS) {

@@ -154,7 +154,7 @@ MachineCheck CheckDisk(const std::string& folder) {
                      .finding = fmt::format("{} free in {}", FormatBytes(free), folder)};
   if (free < kComfortable) {
     check.state = CheckState::kLimited;
-    check.matters = "GPU work takes about 200 bytes a launch: 2 MB a second at 10,000 launches";
+    check.matters = "GPU work takes about 200 bytes per launch: 2 MB/s at 10,000 launches";
     check.fix = "-o FILE on another disk, --steps A:B for a part of the run";
   }
   return check;

@@ -11,7 +11,7 @@
 
 namespace headroom::cli {
 
-/// Writes the lines of one sampler. Keys are turned into JSON once: at ten samples a second they
+/// Writes the lines of one sampler. Keys are turned into JSON once: at ten samples per second they
 /// would take more time than the values.
 class MetricLines {
  public:

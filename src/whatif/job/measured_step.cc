@@ -45,14 +45,14 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms, StepSca
   if (step_ms < least * (1 - kNoise)) {
     return Status::Usage(
         fmt::format("--measured-step-ms {}: even with a far faster host the recorded work takes "
-                    "{:.2f} ms a step; is the measured step of the same job (batch size, "
+                    "{:.2f} ms per step; is the measured step of the same job (batch size, "
                     "precision, GPU), and is it one step?",
                     step_ms, least));
   }
   if (step_ms > most * (1 + kNoise)) {
     return Status::Usage(
         fmt::format("--measured-step-ms {}: even with a host three times slower the recorded work "
-                    "takes {:.2f} ms a step; is the measured step of the same job, and is it one "
+                    "takes {:.2f} ms per step; is the measured step of the same job, and is it one "
                     "step?",
                     step_ms, most));
   }

@@ -67,7 +67,7 @@ std::string WhyNoRoom(const Job& job, const MemoryDelta& delta) {
         *delta.peak_bytes / 1e9, room / 1e9);
   }
   if (delta.bytes <= *capacity) return {};
-  return fmt::format("does not fit: {:.1f} GB more are beyond the GPU's {:.1f} GB by themselves",
+  return fmt::format("does not fit: {:.1f} GB more alone exceed the GPU's {:.1f} GB",
                      static_cast<double>(delta.bytes) / 1e9, room / 1e9);
 }
 

@@ -83,7 +83,7 @@ class StepMemoryModel {
   /// A sharded job also has, at any moment, the largest parameter as a whole (stage 3), which is
   /// the least that has to be gathered.
   ///
-  /// @param batch_ratio  samples a step, of those recorded
+  /// @param batch_ratio  samples per step, of those recorded
   StepMemory PeakAt(double batch_ratio, const Sharding& sharding = {},
                     Workspaces workspaces = Workspaces::kGrow) const;
 

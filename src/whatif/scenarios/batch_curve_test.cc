@@ -9,7 +9,7 @@
 namespace headroom {
 namespace batch_curve_test {
 
-/// A job whose host needs 10 ms a step and whose GPU 1 ms and 1 ms a sample.
+/// A job whose host needs 10 ms per step and whose GPU 1 ms and 1 ms per sample.
 std::vector<BatchPoint> HostThenGpu(const std::vector<std::int64_t>& sizes) {
   std::vector<BatchPoint> points;
   for (const std::int64_t samples : sizes) {

@@ -1,5 +1,5 @@
-// batch-size: another number of samples a step. Work on activations grows with it; work on weights
-// alone (the update, the accumulation of gradients) does not, and neither does the host's.
+// batch-size: another number of samples per step. Work on activations grows with it; work on
+// weights alone (the update, the accumulation of gradients) does not, and neither does the host's.
 #include "whatif/scenarios/batch_size.h"
 
 #include <fmt/format.h>
@@ -204,7 +204,7 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   const DoubtfulAtBatch doubtful = ScaleToBatch(job, job.device(), ratio, edit);
   Effect effect;
   effect.why =
-      fmt::format("{} a step instead of {}",
+      fmt::format("{} per step instead of {}",
                   Plural(static_cast<std::int64_t>(arguments.Number("n")), "sample"), *batch);
   effect.memory_delta_bytes = 0;
   effect.memory_change.batch_ratio = ratio;

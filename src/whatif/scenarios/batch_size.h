@@ -1,4 +1,4 @@
-// What another number of samples a step makes of its work.
+// What another number of samples per step makes of its work.
 #pragma once
 
 #include "base/time.h"

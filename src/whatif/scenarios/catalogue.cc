@@ -78,7 +78,7 @@ constexpr std::array kScenarios = {
              ApplyVdnn, true},
     Scenario{"gist", "Outputs of ReLUs are kept encoded until the backward", kGist, ApplyGist,
              true},
-    Scenario{"batch-size", "Another number of samples a step", kBatchSize, ApplyBatchSize},
+    Scenario{"batch-size", "Another number of samples per step", kBatchSize, ApplyBatchSize},
     Scenario{"checkpointing",
              "Repeated blocks keep no activations and run their forward again",
              {},

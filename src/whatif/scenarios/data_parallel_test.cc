@@ -141,7 +141,7 @@ TEST(NetworkSpeedTest, ScalesWhatWasInsertedAndWhatWasRecorded) {
   TestForecasts job(TwoLayers());
   EXPECT_DOUBLE_EQ(job.StepUs(std::string(kTwo) + "+network-speed:factor=2"), 541 + kCopies);
   EXPECT_NE(job.WhyNot("network-speed").find("does not communicate"), std::string::npos);
-  // Two kernels of 100 us a step, one of them a collective.
+  // Two kernels of 100 us per step, one of them a collective.
   StoreBuilder b;
   for (int step = 0; step < 2; ++step) {
     b.Step(step, kMain, 60 * step, 60);

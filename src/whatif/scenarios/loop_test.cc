@@ -36,7 +36,7 @@ TEST(DataLoadingTest, AbstainsWithoutARange) {
 TEST(CallbacksTest, BesideTheLoopOrSeldom) {
   TestForecasts job(WithRange("Callback.on_train_batch_end"));
   EXPECT_DOUBLE_EQ(job.StepUs("callbacks:async"), 200);
-  // A tenth of 300 us a step.
+  // A tenth of 300 us per step.
   EXPECT_DOUBLE_EQ(job.StepUs("callbacks:every=10"), 230);
 }
 

@@ -37,7 +37,7 @@ class GpuProbes {
   SampleInterval pace_{
       /*factor=*/1000,
       DurationNs(
-          900'000'000)};  // Less than a second: for samples a second apart it must have passed.
+          900'000'000)};  // Less than a second: for samples per second apart it must have passed.
 };
 
 /// What is known of a GPU without reading it.

@@ -63,7 +63,7 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
   });
   if (!job.graph().periodic || !alike) {
     return Effect::Abstain(
-        "the next step's forward is not known: record at least two whole steps that are alike");
+        "the next step's forward is not known: record at least two whole, similar steps");
   }
   // In the graph's order, what is sent comes before what needs it.
   for (std::size_t s = 0; s + 1 < steps.size(); ++s) {
