@@ -11,9 +11,9 @@
 
 namespace headroom {
 
-/// For columns: milliseconds, seconds from ten on. Three significant digits, at most three decimals:
-/// "12.3 ms", "0.123 ms", "1,234 ms", "13.3 s"; "0 ms" only where it is zero, "<0.001 ms" below half
-/// a microsecond. Rounded half away from zero.
+/// For columns: milliseconds, seconds from ten on. Three significant digits, at most three
+/// decimals: "12.3 ms", "0.123 ms", "1,234 ms", "13.3 s"; "0 ms" only where it is zero, "<0.001 ms"
+/// below half a microsecond. Rounded half away from zero.
 std::string FormatMs(DurationNs duration);
 std::string FormatMs(double ms);
 
@@ -47,8 +47,8 @@ std::string Plural(std::int64_t count, std::string_view noun);
 /// "512 B", "1.15 MB", "150 GB": decimal units.
 std::string FormatBytes(double bytes);
 
-/// "141 GB (139.8 GiB)": the memory of a GPU, by the label of the product, whose GB are GiB, and what
-/// the driver reports of it. Only the GiB if no product has about as much.
+/// "141 GB (139.8 GiB)": the memory of a GPU, by the label of the product, whose GB are GiB, and
+/// what the driver reports of it. Only the GiB if no product has about as much.
 std::string FormatDeviceMemory(double bytes);
 
 /// "989 TFLOP": a number of operations. With a `unit` of "FLOP/s", a rate.

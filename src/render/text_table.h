@@ -27,7 +27,8 @@ void WriteTable(TextPage& page, std::span<const Row> rows,
                 const std::vector<RowColumn<Row>>& columns) {
   std::vector<TextColumn> heads;
   heads.reserve(columns.size());
-  for (const RowColumn<Row>& column : columns) heads.push_back({column.head, column.kind, column.optional});
+  for (const RowColumn<Row>& column : columns)
+    heads.push_back({column.head, column.kind, column.optional});
   std::vector<std::vector<Span>> cells;
   for (const Row& row : rows) {
     cells.emplace_back();

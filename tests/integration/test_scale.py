@@ -298,7 +298,7 @@ class SharedLayers(support.ProgramTest):
         text = support.headroom(
             "scale", self.TRACE, "--gpus", "4", "--pipeline-parallel", "4", "--micro-batches", "8", LOCAL
         ).text
-        self.assertIn("4 stages through which 8 batches go a step", text)
+        self.assertIn("4 stages through which 8 batches go per step", text)
         self.assertIn("Experimental", text)
         self.assertIn("pipeline", text)
 

@@ -211,7 +211,7 @@ class Files(MadeRanks):
         folder = self.folder(make_rank(0), make_rank(1, world=2))
         outcome = self.ask(folder)
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("jobs of 2 and of 4 ranks; rank 0 is scaled by itself", outcome.message)
+        self.assertIn("jobs of 2 and of 4 ranks; rank 0 is scaled alone", outcome.message)
         answer = outcome.json()
         self.assertEqual((answer["baseline"]["replayed_rank"], answer["baseline"]["ranks"]), (0, 1))
         self.assertEqual(mids(answer), mids(self.ask(folder / "rank0.json.gz").json()))

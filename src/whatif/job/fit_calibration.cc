@@ -52,10 +52,10 @@ double AddedBy(const ProfiledLoop& loop) {
 }
 
 Status NotMeasurable(std::string_view what) {
-  return Status::Environment(
-      fmt::format("the cost of recording {} does not stand out from noise; repeat it while the machine "
-                  "does nothing else, or longer (--seconds)",
-                  what));
+  return Status::Environment(fmt::format(
+      "the cost of recording {} does not stand out from noise; repeat it while the machine "
+      "does nothing else, or longer (--seconds)",
+      what));
 }
 
 /// What is left of the added time, by record.
