@@ -1,5 +1,6 @@
 """What the documents show as output is what the program prints."""
 import re
+import runpy
 import shlex
 
 from integration import support
@@ -116,6 +117,27 @@ class Scenarios(support.ProgramTest):
             if line.startswith("|")
         )
         self.assertEqual(sorted(set(re.findall(r"`([a-z0-9-]+)`", rows))), sorted(listed))
+
+
+class Index(support.ProgramTest):
+    def documents(self):
+        return sorted(path.name for path in (support.ROOT / "docs").glob("*.md") if path.name != "README.md")
+
+    def test_the_reference_is_the_programs(self):
+        tool = runpy.run_path(str(support.ROOT / "tools/command_reference"))
+        self.assertEqual(
+            (support.ROOT / "docs/commands.md").read_text(),
+            tool["reference"](support.BINARY),
+            "run tools/command_reference",
+        )
+
+    def test_every_document_is_in_the_index_once_and_on_the_site(self):
+        index = (support.ROOT / "docs/README.md").read_text().split("## By kind")[1]
+        site = (support.ROOT / "packaging/site/mkdocs.yml").read_text()
+        for name in self.documents():
+            with self.subTest(name):
+                self.assertEqual(index.count(f"]({name})"), 1)
+                self.assertEqual(len(re.findall(rf": {re.escape(name)}$", site, re.MULTILINE)), 1)
 
 
 class Files(support.ProgramTest):

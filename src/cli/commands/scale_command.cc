@@ -28,8 +28,8 @@ constexpr const char* kScaleExamples = R"(Examples:
   headroom scale --ops ops.csv --gpu A100-SXM-40 --gpus 4 --cluster dgx-a100  no trace at all
   headroom scale --list                                             clusters that are known
 
-Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fine, also where it
-cannot be told; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
+Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fine, also if the
+answer is unknown; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
 constexpr std::int64_t kMaxSteps = 1'000'000;
