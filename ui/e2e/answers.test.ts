@@ -55,7 +55,7 @@ test("each view gives the same step time", async () => {
   expect(shown).toBeDefined();
   for (const view of ["What if", "GPUs"]) {
     await visit.show(view);
-    expect(await main(visit)).toMatch(new RegExp(`${shown}( a step)? without the profiler`));
+    expect(await main(visit)).toMatch(new RegExp(`${shown}( per step)? without the profiler`));
   }
   await visit.close();
 });

@@ -16,6 +16,6 @@ test("a page whose server has ended says so, and keeps what it showed", async ()
   const visit = await Visit.open(browser, ui.link);
   await ui.stop();
   await visit.page.getByText("headroom no longer answers").waitFor({ timeout: 30_000 });
-  expect(await visit.page.locator("main").innerText()).toContain("a step");
+  expect(await visit.page.locator("main").innerText()).toContain("per step");
   await visit.close();
 });

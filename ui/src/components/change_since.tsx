@@ -20,7 +20,7 @@ export function ChangeSince({ report }: { report: ComparedReport }) {
           <strong>
             {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
           </strong>{" "}
-          a step since {before.path},{" "}
+          per step since {before.path},{" "}
           <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
           {steps.corrected && <span class="dim"> less the profiler's cost</span>}.{" "}
         </>

@@ -21,9 +21,7 @@ export function Kinds({ report }: { report: Report }) {
             <td class="number">{formatCount(row.count)}</td>
             <td class="number">{formatPercent(row.share_pct)}</td>
             <td class="number">{formatMs(row.mean_ms)}</td>
-            <td class="wide">
-              {row.tokens_per_s !== null && `${formatCount(Math.round(row.tokens_per_s))} tokens a second`}
-            </td>
+            <td class="wide">{row.tokens_per_s !== null && `${formatCount(Math.round(row.tokens_per_s))} tokens/s`}</td>
           </tr>
         ))}
       </tbody>

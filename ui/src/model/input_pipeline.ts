@@ -62,11 +62,11 @@ export function stationsOf(report: Report): Station[] {
   }
   const wait = timing("dataloader_next");
   if (wait !== undefined)
-    add("The loop waits", formatMs(wait.mean_ms), `a step, ${formatPercent(wait.share_pct)} of its time`, true);
+    add("The loop waits", formatMs(wait.mean_ms), `per step, ${formatPercent(wait.share_pct)} of its time`, true);
   const copy = timing("to_device");
-  if (copy !== undefined) add("Copy to GPU", formatMs(copy.mean_ms), "a step, on the host");
+  if (copy !== undefined) add("Copy to GPU", formatMs(copy.mean_ms), "per step, on the host");
   const train = timing("train_batch");
-  if (train !== undefined) add("Training", formatMs(train.mean_ms), "a step, on the host");
+  if (train !== undefined) add("Training", formatMs(train.mean_ms), "per step, on the host");
   return stations;
 }
 

@@ -87,7 +87,7 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
           <strong>
             {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
           </strong>{" "}
-          a step, <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
+          per step, <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
         </p>
       )}
       <dl class="compare-pair">

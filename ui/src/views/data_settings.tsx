@@ -168,7 +168,7 @@ function Figures({ option }: { option: LoadingOption }) {
   return (
     <>
       <p class="answer">
-        <strong>{formatSpeedup(option.speedup)}</strong> {formatMs(mid)} a step
+        <strong>{formatSpeedup(option.speedup)}</strong> {formatMs(mid)} per step
       </p>
       <p>
         <bdi>

@@ -71,9 +71,9 @@ function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
       {item(
         `Cheapest for ${formatCount(PRICED_STEPS)} steps`,
         cheapest,
-        (row) => `${formatCost(row, "money")}, ${formatMs(row.step_ms.mid)} a step`,
+        (row) => `${formatCost(row, "money")}, ${formatMs(row.step_ms.mid)} per step`,
       )}
-      {item("Least energy", thriftiest, (row) => `${formatCost(row, "energy")} a step, ${formatMs(row.step_ms.mid)}`)}
+      {item("Least energy", thriftiest, (row) => `${formatCost(row, "energy")} per step, ${formatMs(row.step_ms.mid)}`)}
     </ul>
   );
 }
@@ -185,7 +185,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
             {head("memory", "Memory")}
             <th scope="col">Fits</th>
             {head("money", `${formatCount(PRICED_STEPS)} steps`)}
-            {head("energy", "Energy a step")}
+            {head("energy", "Energy per step")}
           </tr>
         </thead>
         <tbody>
@@ -286,7 +286,7 @@ export function Gpus({ report, state, go }: ViewProps) {
         <h2 id="gpus">This job on {rows.length} GPUs</h2>
         <p class="dim">
           {recorded !== null &&
-            `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "a step"} without the profiler. `}
+            `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "per step"} without the profiler. `}
           {memory === null
             ? `What memory it takes is not known: ${answer.baseline?.no_memory ?? "nothing tells"}.`
             : `It takes ${formatBytes(memory)} of memory at the peak.`}

@@ -25,7 +25,7 @@ const VERDICTS: Record<string, string> = {
 
 /** A recording without steps is told of as a whole. */
 function stepHeading({ steps, stretch }: Report): string {
-  if (steps.step_time_ms !== null) return `${formatMs(steps.step_time_ms)} a step`;
+  if (steps.step_time_ms !== null) return `${formatMs(steps.step_time_ms)} per step`;
   return stretch ? `${formatMs(stretch.wall_ms)} in all, without steps` : "No whole step was recorded";
 }
 
@@ -49,7 +49,7 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
           <span class="dim">{finding.saves_note ?? "What it would save is not known."}</span>
         ) : (
           <>
-            saves <strong>{formatMs(finding.saves_ms.mid)}</strong> a step{" "}
+            saves <strong>{formatMs(finding.saves_ms.mid)}</strong> per step{" "}
             <span class="dim">
               ({formatMs(finding.saves_ms.low)} to {formatMs(finding.saves_ms.high)})
             </span>

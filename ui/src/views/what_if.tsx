@@ -51,7 +51,7 @@ function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: n
     <>
       <p class="answer">
         {forecast.at_best && "At best "}
-        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in all" : "a step"}, {forecast.at_best && "at most "}
+        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in all" : "per step"}, {forecast.at_best && "at most "}
         <strong>{formatSpeedup(forecast.speedup)}</strong>
         {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
@@ -123,7 +123,7 @@ function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null
           label="Step time over the batch size."
           series={step}
           x={x}
-          y={{ label: "a step", format: formatMs, min: 0 }}
+          y={{ label: "per step", format: formatMs, min: 0 }}
           height={190}
         />
         {(memory[0]?.points.length ?? 0) > 0 && (
