@@ -89,7 +89,9 @@ int AnswerHelp(Command program, std::span<const std::string> words) {
 int Run(int argc, char** argv) {
   const Program program(
       "headroom", "Shows where the time of a training step goes, and what a change would save.",
-      HEADROOM_VERSION, "headroom COMMAND --help lists the flags of a command, with examples.\n",
+      HEADROOM_VERSION,
+      "Start with: headroom report trace.json.gz\nheadroom COMMAND --help lists the flags of a "
+      "command, with examples.\n",
       HelpText);
   const std::vector<std::unique_ptr<Subcommand>> commands = MakeCommands(program);
 

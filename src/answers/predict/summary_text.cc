@@ -120,8 +120,7 @@ std::string RenderPredictSummary(const PredictReport& report, const PageStyle& s
   }
   page.Blank();
   if (extrapolated) {
-    page.Paragraph("* ", "extrapolated: no such GPU or algorithm was measured; --full says why.",
-                   Style::kPlain, Style::kDim);
+    page.Paragraph("* ", "not measured on this GPU; --full says why.", Style::kPlain, Style::kDim);
   }
   if (priced) page.Paragraph("Prices: ", report.prices + ".", Style::kDim, Style::kDim);
   page.Paragraph("More: ", "--gpu all, --full, --batch-curve, --total-steps N", Style::kDim,

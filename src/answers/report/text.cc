@@ -51,10 +51,11 @@ void WriteAll(TextContext& c) {
     if (writer.has_rows(c)) writer.write(c);
   }
   c.page.Blank();
-  c.page.Line(
-      {{"All rows: --only SECTION or --top N.  For programs: --json, --csv DIR.  For a pull "
-        "request: --md.",
-        Style::kDim}});
+  c.page.Paragraph(
+      "",
+      "All rows: --only SECTION or --top N.  For programs: --json, --csv DIR.  For a pull "
+      "request: --md.",
+      Style::kPlain, Style::kDim);
 }
 
 }  // namespace

@@ -144,15 +144,22 @@ class Summary {
     }
     const std::string grade = fmt::format("trace: {} ({})", GradeWord(job_.grade()), job_.grade());
     constexpr std::size_t kGap = 2, kMinName = 16;
-    const std::size_t room = options_.style.width - grade.size() - 2 * kGap;
-    facts = CutMiddle(Printable(facts, charset), room - kMinName, charset);
-    const std::string& path =
+    const std::size_t width = options_.style.width;
+    facts = CutMiddle(Printable(facts, charset), width, charset);
+    const std::string& whole =
         job_.single() || options_.inputs.empty() ? file_.input.path : options_.inputs.front();
-    const std::string name = CutPath(Printable(path, charset), room - DisplayWidth(facts), charset);
+    const std::string path = Printable(whole, charset);
+    // Facts have a line of their own where the file's name would be cut beside them.
+    const std::size_t file_name = DisplayWidth(path.substr(path.rfind('/') + 1));
+    const std::size_t taken = grade.size() + DisplayWidth(facts) + 2 * kGap;
+    const bool beside = taken + std::max(file_name + kGap, kMinName) <= width;
+    const std::size_t room = Left(width, beside ? taken : grade.size() + kGap);
+    const std::string name = CutPath(path, room, charset);
     page.Line({{name, Style::kBold},
-               {Spaces(kGap) + facts, Style::kDim},
-               {Spaces(kGap + Left(room, DisplayWidth(name) + DisplayWidth(facts)))},
+               {beside ? Spaces(kGap) + facts : "", Style::kDim},
+               {Spaces(kGap + Left(room, DisplayWidth(name)))},
                {grade, GradeStyle(job_.grade())}});
+    if (!beside) page.Line({{facts, Style::kDim}});
   }
 
   void WriteVerdict(TextPage& page) const {
@@ -345,7 +352,7 @@ class Summary {
   std::pair<std::string, std::string> Gain(const Finding& finding) const {
     const std::optional<MsInterval> base = job_.Base();
     if (!finding.saves_ms) {
-      return {finding.share_pct ? fmt::format("{:.0f} % of the step", *finding.share_pct) : "", ""};
+      return {"unknown", ""};
     }
     const MsInterval& saves = *finding.saves_ms;
     const bool bound = finding.saves_note.starts_with("at most");

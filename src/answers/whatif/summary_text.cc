@@ -30,9 +30,13 @@ std::string MemoryText(const Forecast& forecast) {
   return (bytes > 0 ? "+" : "") + FormatBytes(static_cast<double>(bytes));
 }
 
-/// Whether it asks about other hardware, and not about a change to the program.
-bool IsOfHardware(std::string_view scenario) {
-  return scenario.find("-speed") != std::string_view::npos;
+/// What is twice as fast if a forecast asks about other hardware; empty: it is a change to the
+/// program.
+std::string_view HardwareOf(std::string_view scenario) {
+  if (scenario == "gpu-speed") return "GPU";
+  if (scenario == "host-speed") return "CPU";
+  if (scenario == "network-speed") return "network";
+  return "";
 }
 
 /// Whether a second change adds little to a first, which already makes the same kernels faster.
@@ -61,13 +65,17 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
     return 100 * forecast.saves_ms / baseline.corrected.mid;
   };
   std::vector<std::vector<Span>> rows;
-  std::vector<std::string> no_gain, slower, not_applicable, changes;
+  std::vector<std::string> no_gain, slower, not_applicable, changes, twice;
   for (const Forecast& forecast : report.forecasts) {
-    if (gain_pct(forecast) >= kMinGainPct) {
+    if (const std::string_view part = HardwareOf(forecast.name); !part.empty()) {
+      twice.push_back(fmt::format(
+          "{} {} ({})", part,
+          FormatUncertainTime(forecast.step_ms.mid, forecast.step_ms.low, forecast.step_ms.high),
+          FormatFactor(forecast.speedup)));
+    } else if (gain_pct(forecast) >= kMinGainPct) {
       rows.push_back(RowOf(forecast));
       constexpr std::size_t kTogether = 2;
-      if (!IsOfHardware(forecast.name) && !IsCovered(forecast.name, changes) &&
-          changes.size() < kTogether)
+      if (!IsCovered(forecast.name, changes) && changes.size() < kTogether)
         changes.push_back(forecast.name);
     } else if (gain_pct(forecast) > -kMinGainPct) {
       no_gain.push_back(forecast.name);
@@ -78,7 +86,8 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
                                    memory.empty() ? "" : ", " + memory));
     }
   }
-  for (const Forecast& forecast : report.abstaining) not_applicable.push_back(forecast.name);
+  for (const Forecast& forecast : report.abstaining)
+    if (HardwareOf(forecast.name).empty()) not_applicable.push_back(forecast.name);
 
   page.Paragraph("",
                  fmt::format("Step {} without the profiler, {} recorded. 80 % intervals.",
@@ -100,6 +109,8 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
   if (!slower.empty()) page.Paragraph("Slower: ", Joined(slower) + ".", Style::kBold);
   if (!not_applicable.empty())
     page.Paragraph("Not applicable: ", Joined(not_applicable) + ".", Style::kBold, Style::kDim);
+  if (!twice.empty())
+    page.Paragraph("Twice as fast: ", Joined(twice) + ".", Style::kBold, Style::kDim);
   if (changes.size() > 1) {
     std::vector<std::string> words = {"headroom", "whatif", report.path,
                                       changes[0] + "+" + changes[1]};
