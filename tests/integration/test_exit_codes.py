@@ -10,7 +10,7 @@ TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
 
 USAGE: dict[str, tuple[list, str]] = {  # what shows it: (arguments, what the message must name)
     "no command": ([], "report"),
-    "unknown command": (["nonsense"], "nonsense: no such command; there are report, whatif"),
+    "unknown command": (["nonsense"], "nonsense: no such command; there are report, ui, data"),
     "a command that is misspelt": (["reprot", TRACE], "reprot: no such command; did you mean report"),
     "a command of a command that there is not": (
         ["baseline", "foo"],

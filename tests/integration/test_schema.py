@@ -160,7 +160,7 @@ REPORT: dict[str, Any] = {
             "whatif": None,
         }
     ],
-    "kernels": [{**USAGE, "class": "matmul", "tensor_cores": None, **UNITS}],
+    "kernels": [{**USAGE, "per_step_us": None, "class": "matmul", "tensor_cores": None, **UNITS}],
     "operators": [{**USAGE, **HOST, "family": None}],
     "layers": [{**USAGE, **HOST}],
     "lines": [

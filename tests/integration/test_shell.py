@@ -18,7 +18,9 @@ def commands():
     """All commands, by their words."""
 
     def named(*words):
-        return re.findall(r"^  ([a-z][a-z-]*) ", support.answer(*words, "--help").text.split("\n\n")[2], re.MULTILINE)
+        return re.findall(
+            r"^  ([a-z][a-z-]*) ", support.answer(*words, "--help").text.split("\nOptions:")[0], re.MULTILINE
+        )
 
     for name in named():
         yield [name]
