@@ -400,10 +400,7 @@ class Export(support.ProgramTest):
         command = [support.BINARY, "export", trace, "--to", "chrome", "-o", folder / "x.json.gz"]
         # On a busy machine the program may be done before this process looks again.
         for _ in range(20):
-            # Who starts the tests in the background of a script has them ignore it, and so would the program.
-            program = subprocess.Popen(
-                command, stderr=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-            )
+            program = subprocess.Popen(command, stderr=subprocess.DEVNULL)
             ends = time.monotonic() + 60
             while not list(folder.glob("*.tmp")) and program.poll() is None and time.monotonic() < ends:
                 time.sleep(0.001)
