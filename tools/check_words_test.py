@@ -20,9 +20,10 @@ class Words(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / name
             path.write_text(source)
+            shown, comments = check_words.texts(path)
             return [
                 (line, match[0])
-                for line, text in check_words.texts(path)
+                for line, text in shown + comments
                 for pattern, _ in check_words.terms()
                 if (match := pattern.search(text))
             ]
@@ -35,13 +36,22 @@ class Words(unittest.TestCase):
                 with self.subTest(word):
                     self.assertTrue(any(pattern.search(word) for pattern, _ in check_words.terms()), word)
 
-    def test_strings_of_sources_are_checked_and_comments_are_not(self):
+    def test_strings_and_comments_of_sources_are_checked(self):
         self.assertEqual(
-            self.found("a.cc", '// It cannot be told.\nf("seldom\\n");\ng("12 ms a step");\n'),
-            [(2, "seldom"), (3, "ms a step")],
+            self.found("a.cc", 'f("seldom\\n");\n// It cannot\n// be told.\ng("12 ms "\n  "a step");\n'),
+            [(1, "seldom"), (4, "ms a step"), (2, "cannot be told")],
+        )
+        self.assertEqual(
+            self.found("a.cc", 'f("http://seldom", x);\ng();  /// Alike.\n'), [(1, "seldom"), (2, "Alike")]
         )
         self.assertEqual(self.found("a.py", '# seldom\nx = "It is told so."\n"""\nBoth are alike."""\n')[0][1], "alike")
-        self.assertEqual(self.found("a.tsx", "// seldom\n<p>Both are alike</p>\n"), [(2, "alike")])
+        self.assertEqual(self.found("a.tsx", "// seldom\n<p>Both are alike</p>\n"), [(2, "alike"), (1, "seldom")])
+
+    def test_openings_of_comments(self):
+        for comment in ("Of each rank.", "What a step takes.", "Whether it ends."):
+            self.assertTrue(check_words.BAD_OPENING.match(comment), comment)
+        for comment in ("Offsets of ranks.", "Returns what is left.", "Whatever"):
+            self.assertFalse(check_words.BAD_OPENING.match(comment), comment)
 
     def test_code_in_documents_is_not_checked(self):
         self.assertEqual(self.found("a.md", "Use `seldom`.\nThis is seldom so.\n"), [(2, "seldom")])

@@ -150,7 +150,7 @@ TEST(LoopWithoutGpu, AFindingNamesTheRegionThatHoldsTheStepByItsOwnTime) {
   ASSERT_FALSE(report.findings.empty());
   const Finding& finding = report.findings.front();
   EXPECT_EQ(finding.title,
-            "0.810 ms per step are neither loading nor training, most of it in the region save");
+            "0.810 ms per step is neither loading nor training, mostly in region save");
   ASSERT_EQ(finding.evidence.size(), 1u);
   EXPECT_EQ(finding.evidence[0], "save: 450 us self time in step 0, in 2 regions");
 }
@@ -185,14 +185,15 @@ const SelfCase kSelfCases[] = {
     {"nothing was dropped",
      R"("dropped": 0, "clock": "tsc", "clock_residual_ns": 120, "zone_ns": 17.25, "recorder_cpu_ms": 3)",
      'A',
-     "(clock tsc, off by at most 120 ns, a region costs 17.2 ns, the recorder took 3.0 ms of CPU "
+     "(clock tsc, error at most 120 ns, a region costs 17.2 ns, the recorder took 3.0 ms of CPU "
      "time)"},
-    {"some was dropped", R"("dropped": 1)", 'E', "says of itself"},
+    {"some was dropped", R"("dropped": 1)", 'E', "its own statistics"},
     {"threads and names are no events",
-     R"("dropped": 3, "dropped_events": 1, "dropped_threads": 2)", 'E', "says of itself"},
-    {"some found no room in the file", R"("dropped": 0, "lost_bytes": 900)", 'E', "says of itself"},
+     R"("dropped": 3, "dropped_events": 1, "dropped_threads": 2)", 'E', "its own statistics"},
+    {"some found no room in the file", R"("dropped": 0, "lost_bytes": 900)", 'E',
+     "its own statistics"},
     {"words of others are not quoted", R"("clock": "secret", "dropped": "many", "zone_ns": -1)",
-     'A', "says of itself"},
+     'A', "its own statistics"},
 };
 
 TEST(Health, TheRecordingReportsOnItself) {
@@ -230,8 +231,8 @@ TEST(Health, WhatARecordingLacksHasItsCauses) {
   for (const HealthIssue& issue : health.issues) issues[issue.issue] = issue;
   EXPECT_EQ(issues[ImportIssue::kDroppedRecords].count, 6 + 2);
   const std::string& detail = issues[ImportIssue::kDroppedRecords].detail;
-  EXPECT_NE(detail.find("(1 came faster than they could be taken, 2 were of threads beyond the "
-                        "128th at a time, 3 were inside 256 open regions, 50 B did not fit into "
+  EXPECT_NE(detail.find("(1 arrived faster than they could be recorded, 2 came from more than 128 "
+                        "threads at a time, 3 were nested in 256 regions, 50 B did not fit into "
                         "the file)"),
             std::string::npos)
       << detail;

@@ -122,7 +122,7 @@ void AddUncertainty(const TraceStore& store, std::span<const Interval> spans, In
   constexpr double kThrottled = 0.01, kPressure = 10, kClock = 0.05;
   const auto throttled = SamplesOf(store, "cgroup_cpu_throttled_cores", spans);
   if (std::ranges::any_of(throttled, [](const Sample& s) { return s.value > kThrottled; }))
-    doubt("the quota of the control group took processors away meanwhile");
+    doubt("the control group's quota throttled the processors meanwhile");
   // Turns of both kinds lie in either half; what the loader does alone is another matter.
   std::vector<Interval> turns(spans.begin(), spans.end());
   for (Interval& span : turns) {

@@ -139,14 +139,14 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     const std::string_view part = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
     const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos) return refuse(part, "this is no KEY=VALUE");
+    if (equals == std::string_view::npos) return refuse(part, "this is not KEY=VALUE");
     const std::string_view key = part.substr(0, equals);
     constexpr std::array<std::string_view, 11> kKeys = {
         "pin",   "workers", "prefetch", "batch",         "cached", "cached-files",
         "stage", "cores",   "storage",  "storage-speed", "step"};
     if (std::ranges::find(kKeys, key) == kKeys.end()) return refuse(part, "there is no such key");
     if (std::ranges::find(said, key) != said.end())
-      return refuse(part, "a change says a key once; what else changes is a change of its own");
+      return refuse(part, "a change names each key once; give a second change for the rest");
     said.push_back(key);
     std::string_view value = part.substr(equals + 1);
     if (key == "stage") {
@@ -158,7 +158,7 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     }
     const bool is_share = key == "cached" || key == "cached-files";
     const std::optional<double> number = ReadNumber(value, is_share);
-    if (!number) return refuse(part, "this is no number");
+    if (!number) return refuse(part, "this is not a number");
     const auto whole = [&](double least, double most) -> std::optional<std::int64_t> {
       if (*number != std::floor(*number) || *number < least || *number > most) return std::nullopt;
       return static_cast<std::int64_t>(*number);
@@ -170,7 +170,7 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
           whole(key == "workers" ? 0 : 1, key == "batch" ? kMaxBatch : kMaxWorkers);
       if (!n) {
         return refuse(
-            part, fmt::format("a whole number is wanted, from {} to {}", key == "workers" ? 0 : 1,
+            part, fmt::format("this must be a whole number from {} to {}", key == "workers" ? 0 : 1,
                               key == "batch" ? "1,000,000,000" : "4,096"));
       }
       if (key == "workers") change.workers = static_cast<std::int32_t>(*n);
@@ -236,7 +236,7 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
   }
   if (model.batches.size() < kMin || model.steps.size() < kMin) {
     return Status::NoAnswer(
-        fmt::format("{} batches and {} steps were recorded behind the first ones; a forecast needs "
+        fmt::format("{} batches and {} steps were recorded after the first ones; a forecast needs "
                     "{} of each",
                     model.batches.size(), model.steps.size(), kMin));
   }
@@ -401,7 +401,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
   if (change.batch_size) {
     if (model.batch_size <= 0) {
       return Status::Usage(
-          "batch: the recorded batch size is not known (the program's sampler makes the batches)");
+          "batch: the recorded batch size is unknown (the program's sampler makes the batches)");
     }
     const double factor =
         static_cast<double>(*change.batch_size) / static_cast<double>(model.batch_size);

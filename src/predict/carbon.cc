@@ -56,7 +56,7 @@ Status CarbonData::Read(const NamedText& file) {
   }
   top.Known({"date", "default_region", "default_pue", "region", "pue", "equivalents"});
   if (!top.status().ok()) return top.status();
-  constexpr std::string_view kTwice = "is of an entry above already; leave one out";
+  constexpr std::string_view kTwice = "is already in an entry above; leave one out";
   std::set<std::pair<std::string, std::string>> of_file;  // List and code.
   Status regions = ForEachRow(file, root.value(), "region", [&](TomlRow& row) {
     GridRegion region{.code = row.Text("code"),

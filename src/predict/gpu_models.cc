@@ -52,7 +52,7 @@ Status GpuModels::AddCalibration(const std::string& path) {
     const DeviceSpec* device = devices().Find(name);
     if (device == nullptr) {
       return Status::BadInput(
-          fmt::format("{}: its device '{}' is not known; add its data sheet with --gpu-file FILE "
+          fmt::format("{}: its device '{}' is unknown; add its data sheet with --gpu-file FILE "
                       "(docs/devices.md)",
                       path, name));
     }
@@ -145,9 +145,9 @@ std::string GpuModels::WhyExtrapolated(const DeviceRates& rates) const {
   if (!rates.guessed.empty()) {
     why += fmt::format(
         "{}its device file does not give {}: {}", why.empty() ? "" : "; ", rates.guessed,
-        rates.device->tdp_w ? "a usual value stands in"
-                            : "it is taken to have the power for its clock, and what "
-                              "is usual else");
+        rates.device->tdp_w
+            ? "a usual value stands in"
+            : "it is assumed to have the power for its clock, and usual values otherwise");
   }
   return why;
 }

@@ -542,15 +542,15 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   constexpr double kSome = 0.05, kMuch = 0.2;
   prediction.measured_share = same ? 0 : MeasuredShare(target);
   if (!same && UnmeasuredTensorCoreShare(target) > kSomeTensorCores)
-    prediction.doubt = "products on tensor cores were only ever held against one H200";
+    prediction.doubt = "products on tensor cores were validated against one H200 only";
   if (const double by_ratio = ratio_only_share(); !same && by_ratio > kMuch) {
-    prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is of kernels without shapes",
+    prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is in kernels without shapes",
                                     prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);
   }
   if (const double untried = DoubtfulAlgorithmShare(target); untried > kSome) {
-    prediction.doubt += fmt::format(
-        "{}which algorithms convolutions, {:.0f} % of the GPU time, take there is not known",
-        prediction.doubt.empty() ? "" : "; ", 100 * untried);
+    prediction.doubt +=
+        fmt::format("{}the algorithms of convolutions, {:.0f} % of the GPU time, are unknown there",
+                    prediction.doubt.empty() ? "" : "; ", 100 * untried);
   }
   const double by_default =
       ShareOf([&](const Piece& piece) { return !same && RunsInTf32ByDefault(piece, target); });
@@ -567,14 +567,13 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   }
   if (const double unknown = same ? 0 : UnknownTypeShare(target); unknown > kSome) {
     prediction.doubt += fmt::format(
-        "{}{:.0f} % of the GPU time is in types whose speed its data sheet does not give: taken as "
-        "bound by memory",
+        "{}{:.0f} % of the GPU time is in types without a data-sheet peak: assumed memory-bound",
         prediction.doubt.empty() ? "" : "; ", 100 * unknown);
   }
   if (const double lost = same ? 0 : LostTensorCoreShare(target); lost > kSome) {
     prediction.doubt += fmt::format(
-        "{}{:.0f} % of the GPU time is on tensor cores, which it has none of for these types: "
-        "taken as float32",
+        "{}{:.0f} % of the GPU time is on tensor cores, which it lacks for these types: assumed "
+        "float32",
         prediction.doubt.empty() ? "" : "; ", 100 * lost);
   }
   for (std::size_t i = 0; i < kWorkClasses && !same; ++i) {

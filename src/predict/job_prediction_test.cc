@@ -96,12 +96,12 @@ TEST(JobPrediction, AnAlgorithmThatWasChosenUntriedMayBeTakenElsewhereOrNot) {
   EXPECT_LT(wide.step.low, 0.6 * narrow.step.low) << "the fastest";
   EXPECT_GT(wide.step.high, 1.6 * narrow.step.high) << "the same";
   EXPECT_EQ(narrow.doubt, "");
-  EXPECT_NE(wide.doubt.find("which algorithms convolutions, 100 % of"), std::string::npos);
+  EXPECT_NE(wide.doubt.find("the algorithms of convolutions, 100 % of"), std::string::npos);
   EXPECT_EQ(predictor.Predict(RatesOfGpu("H100"), 1).doubt, "") << "its library chooses alike";
   // What Hopper's does of itself was seen untried alone.
   const DeviceRates v100 = RatesOfGpu("V100");
   const JobPrediction hopper = JobPredictor(tried_job, v100, ShippedConstants()).Predict(h200, 1);
-  EXPECT_NE(hopper.doubt.find("which algorithms convolutions"), std::string::npos);
+  EXPECT_NE(hopper.doubt.find("the algorithms of convolutions"), std::string::npos);
   const double most = std::exp(ShippedConstants().untried_convolution.high);
   EXPECT_NEAR(hopper.step.high, most * hopper.step.mid, 0.01 * hopper.step.high);
   // Both doubts of one thing do not add up.

@@ -537,7 +537,7 @@ std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::strin
   constexpr std::size_t kMaxNames = 8;
   const bool more = names.size() > kMaxNames;
   if (more) names.resize(kMaxNames);
-  return fmt::format("{} of kinds that are not known ({}{}) {}", Plural(kernels, "kernel"),
+  return fmt::format("{} of unknown kinds ({}{}) {}", Plural(kernels, "kernel"),
                      fmt::join(names, ", "), more ? ", ..." : "",
                      kernels == 1 ? what_of_one : what);
 }
@@ -545,8 +545,8 @@ std::string DoubtOf(const std::map<std::string, std::int64_t>& kinds, std::strin
 }  // namespace
 
 std::string OperatorList::Doubt() const {
-  const std::string as = DoubtOf(guessed, "is taken as reading one tensor and writing one",
-                                 "are taken as reading one tensor and writing one");
+  const std::string as = DoubtOf(guessed, "is assumed to read one tensor and write one",
+                                 "are assumed to read one tensor and write one");
   const std::string without = DoubtOf(unpredicted, "is not in it", "are not in it");
   return as + (as.empty() || without.empty() ? "" : "; ") + without;
 }

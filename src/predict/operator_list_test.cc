@@ -145,8 +145,8 @@ TEST_F(OperatorListTest, KindsThatAreNotKnownAreGuessedOrCountedAndNamed) {
   ASSERT_EQ(list.works.size(), 2u);
   EXPECT_EQ(std::get<PointwiseWork>(list.works[0].work.shape).bytes, 64 * 32 * 8);
   EXPECT_EQ(list.Doubt(),
-            "2 kernels of kinds that are not known (VECrsqrt, VECsilu) are taken as reading one "
-            "tensor and writing one; 1 kernel of kinds that are not known (FLASH) is not in it");
+            "2 kernels of unknown kinds (VECrsqrt, VECsilu) are assumed to read one tensor and "
+            "write one; 1 kernel of unknown kinds (FLASH) is not in it");
   EXPECT_TRUE(lists.value()[2].works.empty());
 }
 

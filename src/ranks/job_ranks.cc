@@ -43,11 +43,10 @@ void FindMissing(JobRanks& job) {
     if (!present.contains(rank)) missing.push_back(rank);
   }
   if (missing.empty()) return;
-  job.issues.push_back(
-      {ImportIssue::kMissingRanks, static_cast<std::int64_t>(missing.size()),
-       fmt::format("{} of {} ranks are here; no file of rank {}. Who comes last of these ranks "
-                   "may be waiting for one of those",
-                   job.ranks.size(), *world, SomeOf(missing))});
+  job.issues.push_back({ImportIssue::kMissingRanks, static_cast<std::int64_t>(missing.size()),
+                        fmt::format("{} of {} ranks are here; no file of rank {}. The last of "
+                                    "these ranks may be waiting for a missing one",
+                                    job.ranks.size(), *world, SomeOf(missing))});
 }
 
 /// Files that say another world size, or a rank that their world does not have.
@@ -94,8 +93,8 @@ void FindUnaligned(JobRanks& job) {
   job.issues.push_back(
       {ImportIssue::kUnalignedRanks, static_cast<std::int64_t>(unaligned.size()),
        fmt::format("rank {}: fewer than {} collectives that all leave together (all-reduce, "
-                   "all-gather, reduce-scatter) could be joined with those of other ranks, by "
-                   "communicator, kind, size and step; nobody is compared with it",
+                   "all-gather, reduce-scatter) could be matched with those of other ranks, by "
+                   "communicator, kind, size and step; it is not compared",
                    SomeOf(unaligned), kMinMatches)});
 }
 
@@ -120,8 +119,8 @@ void FindSeparate(JobRanks& job) {
   job.issues.push_back(
       {ImportIssue::kSeparateRanks, static_cast<std::int64_t>(by_root.size()),
        fmt::format(
-           "ranks {}{} share no collective that all leave together: {}; each set is on a "
-           "clock of its own and compared alone",
+           "ranks {}{} share no collective that all leave together: {}; each set has its own clock "
+           "and is compared separately",
            fmt::join(sets, " | "), more > 0 ? fmt::format(" | and {} sets more", more) : "",
            stages ? "they are stages, or of different jobs" : "they may be of different jobs")});
 }
@@ -140,7 +139,7 @@ void FindDifferentSteps(JobRanks& job) {
                         Plural(static_cast<std::int64_t>(count), "step"), SomeOf(ranks));
   }
   job.issues.push_back({ImportIssue::kDifferentSteps, static_cast<std::int64_t>(by_count.size()),
-                        text + ": those that several ranks have are compared"});
+                        text + ": steps that several ranks have are compared"});
 }
 
 }  // namespace

@@ -59,8 +59,7 @@ class CauseFinder {
               "Ranks hardly differ in how long they compute: they start late in turn."};
     }
     if (work_.measure == WorkMeasure::kNone) {
-      return {LateCause::kUnknown,
-              "What each step had to do was not recorded (record_shapes=True)."};
+      return {LateCause::kUnknown, "The work per step was not recorded (record_shapes=True)."};
     }
     if (!work_.explained) {
       return {LateCause::kUnknown,
@@ -99,23 +98,21 @@ class CauseFinder {
     if (usual <= 0 || !late.computing) return {.cause = LateCause::kUnknown};
     const double longer = computing(late) / usual - 1;
     if (computing(late) - usual < kHalf * PerStep(waits_.ranks[rank].caused)) {
-      return {
-          LateCause::kLateStart,
-          fmt::format("Rank {} computes {} the median rank, which does not explain its lateness: "
-                      "it starts late, by its host, its loader or its link.",
-                      NumberOf(rank),
-                      longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
-                      : longer < -kAlike ? "less than"
-                                         : "as long as")};
+      return {LateCause::kLateStart,
+              fmt::format("Rank {} computes {} the median rank, which does not explain its "
+                          "lateness: its host, loader or link starts it late.",
+                          NumberOf(rank),
+                          longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
+                          : longer < -kAlike ? "less than"
+                                             : "as long as")};
     }
     const std::string times =
         fmt::format("Rank {} computes {:.3g} times as long", NumberOf(rank), 1 + longer);
     if (!late.work) {
-      return {
-          LateCause::kUnknown,
-          times +
-              " as the median rank; what it had to do was not recorded (record_shapes=True), so "
-              "the cause is unknown: its samples or its GPU."};
+      return {LateCause::kUnknown,
+              times +
+                  " as the median rank. Its amount of work was not recorded (record_shapes=True), "
+                  "so its samples or its GPU may be the cause."};
     }
     const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
     const bool has_more = more >= kHalf * longer;
@@ -125,11 +122,10 @@ class CauseFinder {
         InWords(work_.measure));
     if (has_more) return {LateCause::kMoreWork, compared + ": it has more to compute."};
     if (work_.measure == WorkMeasure::kFlops)
-      return {LateCause::kSlowGpu, compared + ": it is its GPU."};
-    return {LateCause::kUnknown,
-            compared +
-                ": as much input can be more to compute, so whether that or its GPU is the "
-                "reason is unknown without shapes (record_shapes=True)."};
+      return {LateCause::kSlowGpu, compared + ": its GPU is slower."};
+    return {LateCause::kUnknown, compared +
+                                     ": equal input can need more compute, so without shapes "
+                                     "(record_shapes=True) the work or the GPU may be the cause."};
   }
 
   std::span<const RankTimeline> ranks_;

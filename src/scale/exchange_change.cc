@@ -63,8 +63,8 @@ Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob
   if (!communicates && target.gpus == 1) return all;
   if (communicates && !std::holds_alternative<BucketSchedule>(scaled.schedule)) {
     return Effect::Abstain(
-        "the recorded job exchanges gradients already, as it was written to; another schedule "
-        "needs a recording on one GPU");
+        "the recorded job already exchanges gradients; another schedule requires a recording on "
+        "one GPU");
   }
   Effect exchange =
       communicates

@@ -208,13 +208,13 @@ ScaledStep ListedJob::On(const Topology& topology, const Placement& placement,
                          std::optional<std::int64_t> samples) {
   if (samples) {
     ScaledStep step;
-    step.no_answer = "a list of operators is of one batch; give one of the share that each GPU has";
+    step.no_answer = "a list of operators covers one batch; give a list of each GPU's share";
     return step;
   }
   WorkChain& chain = placement.gpus > 1 ? shared_ : whole_;
   ScaledStep step = chain.On(topology, placement, bucket_bytes_, least_work_, most_work_);
   step.limits.gpu_ms = chain.Replay(topology, Placement(), bucket_bytes_).step_ms;
-  step.why = fmt::format("{:.1f} MB of gradients a step{}; kernels alone, without an optimizer",
+  step.why = fmt::format("{:.1f} MB of gradients per step{}; kernels alone, without an optimizer",
                          chain.GradientBytes() / 1e6, tensor_ > 1 ? " and GPU" : "");
   return step;
 }

@@ -84,12 +84,12 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store,
                                                const AnalysisOptions& options,
                                                double bucket_bytes) {
   if (store.gpu_tasks.rows() > 0)
-    return Status::NoAnswer("work ran on a GPU, so the loop's own times do not tell the step");
+    return Status::NoAnswer("work ran on a GPU, so the loop's times do not determine the step");
   const std::vector<ReadyGradient> gradients = FindReadyGradients(store);
   if (gradients.empty()) {
     const std::string damage = DamageOf(store);
     const std::string what =
-        "neither GPU work nor the moments at which gradients get ready were recorded";
+        "neither GPU work nor the times at which gradients are ready were recorded";
     return Status::NoAnswer(damage.empty()
                                 ? what +
                                       "; record with `headroom record` and "
@@ -156,13 +156,13 @@ ScaledStep LoopJob::On(const Topology& topology, const Placement& placement,
                        std::optional<std::int64_t> samples) {
   ScaledStep step;
   if (samples) {
-    step.no_answer = "the recording does not tell how a step's work grows with its samples";
+    step.no_answer = "the recording does not show how a step's work grows with its samples";
     return step;
   }
   const double error = StepError();
   step = chain_.On(topology, placement, bucket_bytes_, 1 - error, 1 + error);
   step.limits.host_ms = chain_.Replay(topology, Placement(), bucket_bytes_).step_ms;
-  step.why = fmt::format("{:.1f} MB of gradients a step; the host is the device",
+  step.why = fmt::format("{:.1f} MB of gradients per step; the host is the device",
                          chain_.GradientBytes() / 1e6);
   return step;
 }

@@ -84,7 +84,7 @@ double ShareOf(DurationNs wait, DurationNs took) {
 /// What of the scaled collectives' times was not scaled.
 std::string WhatOfWaits(std::size_t scaled, std::size_t waits_known) {
   if (waits_known == 0) return "their waits for the slowest rank with them";
-  std::string stays = "what this rank waited for others as recorded";
+  std::string stays = "this rank's waits for others as recorded";
   if (waits_known == scaled) return stays;
   return fmt::format("{} in {} of them, in the rest scaled with them", stays, waits_known);
 }
@@ -123,15 +123,15 @@ Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
   }
   const Result<NetworkFit> fit = FitNetwork(measured, gpus);
   if (!fit.ok() && of_parts > 0) {
-    return Status::NoAnswer(fmt::format(
-        "the recorded collectives are of groups that are a part of the job's {} GPUs (tensor, "
-        "pipeline or expert parallelism), and their time on other numbers of GPUs is unknown",
-        gpus));
+    return Status::NoAnswer(
+        fmt::format("the recorded collectives use subgroups of the job's {} GPUs (tensor, pipeline "
+                    "or expert parallelism); their time on other GPUs is unknown",
+                    gpus));
   }
   if (!fit.ok()) {
     return Status::NoAnswer(
-        "the recorded all-reduces do not tell the network that they ran over (PyTorch 2.2 and "
-        "later record their sizes), so the effect of another one is unknown");
+        "the recorded all-reduces do not show their network (PyTorch 2.2 and later record their "
+        "sizes), so another network's effect is unknown");
   }
   topology.between = fit.value().link;
   return topology;
@@ -176,8 +176,8 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
   }
   if (scaled == 0) {
     return Effect::Abstain(
-        "the recorded communication is between two ranks at a time, or of kinds that are not known "
-        "by name: its time on other GPUs is unknown");
+        "the recorded communication is point-to-point or of unknown kinds: its time on other GPUs "
+        "is unknown");
   }
   effect.why =
       fmt::format("{} recorded collectives scaled from {} to {} GPUs, {}", scaled,

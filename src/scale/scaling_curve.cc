@@ -63,10 +63,10 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
   for (const Placement& placement : placements) {
     if (!is_wanted()) break;
     if (!FillNodes(split, placement)) {
-      points.push_back(NoAnswer(
-          placement, fmt::format("{} GPUs that share layers do not fill machines of {}: some lie "
-                                 "on two, and the time of their sums is unknown",
-                                 split.tensor, placement.PerNode())));
+      points.push_back(
+          NoAnswer(placement, fmt::format("{} GPUs that share layers do not fill machines of {}: "
+                                          "some span two, and the time of their sums is unknown",
+                                          split.tensor, placement.PerNode())));
       continue;
     }
     if (placement.gpus % split.Gpus() != 0) {

@@ -85,7 +85,7 @@ TEST_F(TracedJobTest, WhatIsKnownToBeAWaitStays) {
   EXPECT_NEAR(four.step_ms.mid, 0.180, 1e-6);
   // Two waits of 30 us in three steps.
   EXPECT_NEAR(four.waits_ms, 0.020, 1e-6);
-  EXPECT_NE(four.why.find("from 2 to 4 GPUs, what this rank waited for others as recorded in 2 of "
+  EXPECT_NE(four.why.find("from 2 to 4 GPUs, this rank's waits for others as recorded in 2 of "
                           "them, in the rest scaled with them"),
             std::string::npos)
       << four.why;
@@ -100,7 +100,7 @@ TEST_F(TracedJobTest, AnotherScheduleNeedsARecordingOfOneGpu) {
                 {.recorded = {.topology = Flat(), .placement = {.gpus = 2, .nodes = 2}},
                  .schedule = ZeroStage::kParameters});
   EXPECT_NE(job.On(Flat(), {.gpus = 4, .nodes = 4}, std::nullopt)
-                .no_answer.find("needs a recording on one GPU"),
+                .no_answer.find("requires a recording on one GPU"),
             std::string::npos);
 }
 

@@ -86,7 +86,7 @@ Status TracedLayers::AddForwards() {
   }
   if (HasBackward(job_) && !job_.attribution().KnowsForward()) {
     return Status::NoAnswer(
-        "the trace does not tell which backward belongs to which forward (sequence numbers)");
+        "the trace does not match backward with forward operators (sequence numbers)");
   }
   return Status::Ok();
 }

@@ -133,26 +133,27 @@ constexpr std::array kAttempts = {
     Attempt{Remedy::kLaunchless, "cuda-graph", nullptr, ""},
     Attempt{Remedy::kLaunchless, kHostForFree, nullptr, "with an infinitely fast host"},
     Attempt{Remedy::kFastHost, kHostForFree, nullptr, "with an infinitely fast host"},
-    Attempt{Remedy::kDataWait, "data-loading", nullptr, "were every batch there when asked for"},
-    Attempt{Remedy::kCallbacks, "callbacks:async", nullptr, "did callbacks run beside the loop"},
-    Attempt{Remedy::kCommunication, "", FreeCommunication, "did communication take no time"},
-    Attempt{Remedy::kCopiesIn, "", RemoveCopiesIn, "were there no copies to the GPU"},
+    Attempt{Remedy::kDataWait, "data-loading", nullptr, "if every batch were ready in time"},
+    Attempt{Remedy::kCallbacks, "callbacks:async", nullptr,
+            "if callbacks ran in parallel with the loop"},
+    Attempt{Remedy::kCommunication, "", FreeCommunication, "if communication took no time"},
+    Attempt{Remedy::kCopiesIn, "", RemoveCopiesIn, "without copies to the GPU"},
     Attempt{Remedy::kCopiesOut, "", RemoveCopiesOut,
-            "were there no copies to the host and nobody waited for them"},
-    Attempt{Remedy::kSyncs, "remove-syncs", nullptr, "did no call wait for the GPU"},
+            "without copies to the host and waits for them"},
+    Attempt{Remedy::kSyncs, "remove-syncs", nullptr, "if no call waited for the GPU"},
     Attempt{Remedy::kOptimizer, "fused-optimizer", nullptr, ""},
-    Attempt{Remedy::kOptimizer, "", RemoveOptimizer, "were the optimizer's kernels gone"},
+    Attempt{Remedy::kOptimizer, "", RemoveOptimizer, "without the optimizer's kernels"},
     Attempt{Remedy::kTensorCores, "tf32", nullptr, ""},
     Attempt{Remedy::kTensorCores, "amp:dtype=bf16", nullptr, ""},
     Attempt{Remedy::kTensorCores, "amp:dtype=fp16", nullptr, ""},
     Attempt{Remedy::kTensorCores, "", FreeProducts,
-            "did products without tensor cores take no time"},
+            "if products without tensor cores took no time"},
     Attempt{Remedy::kElementwise, "fuse-pointwise", nullptr, ""},
-    Attempt{Remedy::kElementwise, "", RemoveElementwise, "were element-wise kernels gone"},
+    Attempt{Remedy::kElementwise, "", RemoveElementwise, "without element-wise kernels"},
     Attempt{Remedy::kDeviceCopies, "channels-last", nullptr, ""},
-    Attempt{Remedy::kDeviceCopies, "", RemoveDeviceCopies, "were these copies gone"},
-    Attempt{Remedy::kKernelGaps, "", CloseGaps, "did kernels follow each other at once"},
-    Attempt{Remedy::kQueueGaps, "", CloseGaps, "did kernels wait for nothing but each other"},
+    Attempt{Remedy::kDeviceCopies, "", RemoveDeviceCopies, "without these copies"},
+    Attempt{Remedy::kKernelGaps, "", CloseGaps, "without gaps between kernels"},
+    Attempt{Remedy::kQueueGaps, "", CloseGaps, "if kernels waited only for each other"},
 };
 
 /// Returns whether a remedy takes GPU tasks away, which the host need not launch then.
@@ -198,24 +199,24 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   if (attempt.edit == nullptr && !holds_less) finding.scenario = attempt.scenario;
   finding.saves_note = attempt.bound.empty() ? fmt::format("forecast of {}", attempt.scenario)
                                              : fmt::format("at most: {}", attempt.bound);
-  if (holds_less) finding.saves_note += "; no more than the time that the finding names";
+  if (holds_less) finding.saves_note += "; capped at the finding's time";
   constexpr double kRounding = 1.01;
   const double holds = finding.share_pct.value_or(100) / 100 * step_ms;
   if (RemovesTasks(finding.remedy) && saves.mid > holds * kRounding)
-    finding.saves_note += "; more than it holds, because the host finishes earlier, too";
+    finding.saves_note += "; more than its time, because the host also finishes earlier";
   return true;
 }
 
 /// What only some steps take is in no window of usual steps: it is the recorded excess.
 void TellExcess(const TraceReport& report, Finding& finding) {
   if (finding.beside_steps) {
-    finding.saves_note = "nothing of the step time, which is without these steps";
+    finding.saves_note = "nothing: the step time excludes these steps";
     return;
   }
   const double excess = *finding.share_pct / 100 * report.breakdown->wall.ms();
   finding.saves_ms = MsInterval{0, excess, excess};
   finding.saves_note =
-      "at most: were these steps like the median one; spread over all steps, not replayed";
+      "at most: if these steps were like the median step; spread over all steps, not replayed";
 }
 
 /// A verdict whose cause is not worth removing is not sure.
@@ -230,7 +231,7 @@ void DoubtVerdict(TraceReport& report) {
     return;
   report.bottleneck.confidence = "low";
   report.bottleneck.evidence.emplace_back(
-      "a replay without it takes as long: another cause takes the same time");
+      "a replay without it takes just as long: something else also limits the step");
 }
 
 Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report) {
@@ -328,7 +329,7 @@ void TellThroughput(const Job& job, TraceReport& report) {
   report.throughput = Throughput{
       .samples_per_s = static_cast<double>(*samples) * 1e9 / static_cast<double>(step->ns()),
       .batch_size = *samples,
-      .source = "the batch that the shapes of operators tell, and the step time as recorded"};
+      .source = "the batch size from operator shapes, and the recorded step time"};
 }
 
 Status ForecastAll(const TraceStore& store, const ReferenceData& reference, const HostTruth& truth,

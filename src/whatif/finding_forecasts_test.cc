@@ -65,7 +65,7 @@ TEST(FindingForecastsTest, SavesWhatTheReplaySaysNotWhatTheCauseHolds) {
   ASSERT_TRUE(wait->saves_ms);
   EXPECT_NEAR(wait->saves_ms->mid, 0.3, 1e-9);
   EXPECT_EQ(wait->saves_ms->low, 0);  // Between nothing and that.
-  EXPECT_EQ(wait->saves_note, "at most: were every batch there when asked for");
+  EXPECT_EQ(wait->saves_note, "at most: if every batch were ready in time");
   EXPECT_EQ(wait->scenario, "data-loading");
   // A graph would save the loader's wait, too; but this finding is about the late launches.
   const Finding* late = Found(report, "late-launches");
@@ -154,7 +154,7 @@ TEST(FindingForecastsTest, CopiesThatHoldTheStepSaveTheirTime) {
   ASSERT_TRUE(copies->saves_ms);
   EXPECT_NEAR(copies->saves_ms->mid, 0.9, 1e-9);
   EXPECT_EQ(copies->scenario, "");
-  EXPECT_EQ(copies->saves_note, "at most: were there no copies to the GPU");
+  EXPECT_EQ(copies->saves_note, "at most: without copies to the GPU");
 }
 
 TEST(FindingForecastsTest, CollectivesWhoseWaitIsNotRecordedSaveTheirTime) {

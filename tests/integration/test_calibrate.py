@@ -114,7 +114,7 @@ class Network(support.ProgramTest):
             (("--master", "a:1", "--backend", "mpi"), "mpi"),
         ):
             self.assert_refused(support.headroom(*common, *arguments), 2, named)
-        self.assert_refused(support.headroom("calibrate", "--host", "--rank", "1"), 2, "--rank belongs to --network")
+        self.assert_refused(support.headroom("calibrate", "--host", "--rank", "1"), 2, "--rank requires --network")
 
 
 # Small shapes, on the CPU: what a GPU runs, but for the device and its clock.

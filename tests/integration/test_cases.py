@@ -168,7 +168,7 @@ class OldCategories(support.ProgramTest):
         outcome = support.headroom("whatif", path, "fused-optimizer", "--json", "--no-local-state")
         (row,) = outcome.json()["scenarios"]
         self.assertGreater(row["saves_ms"], 0)
-        self.assertIn("told by the recorded kernels alone", outcome.text)
+        self.assertIn("from the recorded kernels alone", outcome.text)
 
 
 class Gpus(support.ProgramTest):
@@ -191,7 +191,7 @@ class Gpus(support.ProgramTest):
             {(None, "AMD Instinct MI300X", "gfx942")},
         )
         text = support.headroom("report", trace, "--full").text
-        self.assertIn("GPU 0 to 7 AMD Instinct MI300X, 192 GB (192.0 GiB), 304 CUs, gfx942 (told by its size)", text)
+        self.assertIn("GPU 0 to 7 AMD Instinct MI300X, 192 GB (192.0 GiB), 304 CUs, gfx942 (inferred from its size)", text)
         self.assertNotIn("no-device-properties", text)
 
 

@@ -426,7 +426,7 @@ class Chakra(support.ProgramTest):
         folder.mkdir()
         for name in ("a", "b"):
             shutil.copy(SAMPLES[0], folder / f"{name}.json.gz")
-        self.assertIn("which rank it is of", self.refused(folder, "-o", self.scratch / "out"))
+        self.assertIn("unknown rank", self.refused(folder, "-o", self.scratch / "out"))
         for name in ("a", "b"):
             (folder / f"{name}.json.gz").rename(folder / f"rank0.{name}.json.gz")
         self.assertIn("another trace is of rank 0", self.refused(folder, "-o", self.scratch / "out"))

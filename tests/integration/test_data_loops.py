@@ -219,13 +219,13 @@ class Late(Images):
         self.assertEqual(outcome.code, 0, outcome)
         for piece in (
             "Input pipeline: ",
-            "1 worker, 2 batches a worker ahead, batches of 8 from 320 samples",
+            "1 worker, 2 batches ahead per worker, batches of 8 from 320 samples",
             "Decode",
             "(collate)",
             "workers=2  ",
             "as recorded",
             "cheapest setting within 2 %",
-            "Check: the recorded setting simulates to",
+            "Check: the simulation of the recorded setting takes",
         ):
             self.assertIn(piece, outcome.text)
         self.assertLessEqual(max(map(len, outcome.text.splitlines())), 100)

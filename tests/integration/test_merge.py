@@ -68,11 +68,11 @@ class Merge(support.ProgramTest):
         for name, trace in zip(("first.json.gz", "second.json.gz"), made):
             ranks.write(trace, self.scratch / name)
         message = self.merge(self.scratch / "first.json.gz", self.scratch / "second.json.gz")[1]
-        self.assertRegex(message, r"2 of 2 files tell no rank .*first\.json\.gz is rank 0\. Names such as rank0\.json")
+        self.assertRegex(message, r"2 of 2 files state no rank .*first\.json\.gz is rank 0\. Names such as rank0\.json")
         named = [self.scratch / f"rank{r}.json.gz" for r in range(2)]
         for path, trace in zip(named, made):
             ranks.write(trace, path)
-        self.assertNotIn("tell no rank", self.merge(*named)[1])
+        self.assertNotIn("state no rank", self.merge(*named)[1])
 
     def test_every_event_is_there_once_a_rank(self):
         made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]

@@ -248,4 +248,4 @@ class Shell(support.ProgramTest):
             )
             os.close(theirs)
             self.assertEqual((done.returncode, done.stdout), (2, b""))
-            self.assertIn(b"need a statement", done.stderr)
+            self.assertIn(b"require a statement", done.stderr)

@@ -341,4 +341,4 @@ class Folders(support.ProgramTest):
         folder.mkdir()
         (folder / "trace.json").write_bytes((support.GOLDEN / "host-bound-two-steps/trace.json").read_bytes())
         self.assertIsNone(self.report(folder)["job_ranks"])
-        self.assertIn("One rank alone", support.headroom("report", folder, "--only", "ranks").text)
+        self.assertIn("Only one rank", support.headroom("report", folder, "--only", "ranks").text)

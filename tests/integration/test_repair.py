@@ -178,13 +178,13 @@ class Repair(support.ProgramTest):
             "repair", self.write("broken.json", data[:-60] + b"\x01"), "-o", self.scratch / "c.json"
         )
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("Cannot be mended; the copy says so, too", outcome.text)
+        self.assertIn("Not repairable; the copy says so, too", outcome.text)
         self.assertRegex(
             outcome.text,
             r"1 x truncated: the file ends in the middle.*\n +at byte [0-9,]+: the event list is not closed\n +not "
             r"known therefore: steps after the cut, totals",
         )
-        self.assertIn("Nothing to mend.", support.headroom("repair", GOLDEN, "-o", self.scratch / "c.json").text)
+        self.assertIn("Nothing to repair.", support.headroom("repair", GOLDEN, "-o", self.scratch / "c.json").text)
         self.assertEqual(support.headroom("repair", GOLDEN, "-q", "-o", self.scratch / "c.json").text, "")
 
     def test_what_is_refused(self):

@@ -145,7 +145,7 @@ class Points(support.ProgramTest):
     def test_a_size_of_buckets_that_says_nothing_is_remarked_on(self):
         outcome = support.headroom("scale", RESNET, "--schedule", "p3", "--bucket-mb", "5", LOCAL)
         self.assertEqual(outcome.code, 0, str(outcome))
-        self.assertIn("--bucket-mb says nothing here: --schedule p3 sends no buckets", outcome.message)
+        self.assertIn("--bucket-mb has no effect: --schedule p3 sends no buckets", outcome.message)
 
     def test_a_number_of_gpus_counts_once(self):
         self.assertEqual([point["gpus"] for point in scale(RESNET, "--gpus", "2,4,2")["points"]], [2, 4])

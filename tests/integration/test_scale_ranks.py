@@ -124,7 +124,7 @@ class Skew(MadeRanks):
         for got, want in zip(mids(answer), (alone, step_ms(4), step_ms(8), step_ms(16))):
             self.assertAlmostEqual(got / want, 1, delta=0.001)
         self.assertIn(
-            "18 recorded collectives scaled from 4 to 8 GPUs, what this rank waited for others as recorded",
+            "18 recorded collectives scaled from 4 to 8 GPUs, this rank's waits for others as recorded",
             answer["points"][2]["why"],
         )
 
@@ -161,7 +161,7 @@ class Skew(MadeRanks):
     def test_text(self):
         outcome = support.headroom("scale", self.job(), "--gpus", "8", "--no-local-state")
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertIn("rank 2, the median by computing time, of 4 on one", outcome.text)
+        self.assertIn("rank 2, the median by compute time, of 4 on one", outcome.text)
         self.assert_readable_text(outcome.text, outcome)
 
     def test_a_real_job(self):
@@ -221,7 +221,7 @@ class Files(MadeRanks):
         other["traceEvents"] = [e for e in other["traceEvents"] if "Group size" not in e.get("args", {})]
         outcome = self.ask(self.folder(make_rank(2), other))
         self.assertEqual(outcome.message.count("\n"), 1, outcome)
-        self.assertIn("could be joined", outcome.message)
+        self.assertIn("could be matched", outcome.message)
         self.assertEqual(outcome.json()["baseline"]["ranks"], 1)
 
     def test_a_rank_that_the_job_does_not_have(self):

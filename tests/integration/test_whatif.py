@@ -231,13 +231,13 @@ class Whatif(support.ProgramTest):
         absent = (
             {
                 "tf32": "no matrix product or convolution runs in float32 without",
-                "amp": "run in 16 bits already",
+                "amp": "already run in 16 bits",
                 "channels-last": "no convolutions",
                 "vdnn": "no convolutions",
                 "gist": "no ReLU",
                 "restructured-batchnorm": "no batch norms",
             },
-            {"flash-attention": "no attention of separate operators"},
+            {"flash-attention": "no unfused attention"},
         )
         for sample, without, reasons in zip(SAMPLES, missing, absent):
             trace = json.loads(gzip.decompress(sample.read_bytes()))
@@ -364,7 +364,7 @@ class Whatif(support.ProgramTest):
             ("amp+", '"amp+"', "A+B"),
             ("+amp", '"+amp"', "A+B"),
             ("amp++tf32", '"amp++tf32"', "A+B"),
-            ("", "without a name", "--list"),
+            ("", "needs a name", "--list"),
             ("scale:match=(,factor=2", "match=(", "regular expression"),
             ("remove:match=", "match is empty", ".* matches all"),
         ):

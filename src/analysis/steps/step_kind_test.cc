@@ -145,7 +145,8 @@ TEST(StepKind, AnEvaluationInsideTrainingStepsIsInNoFigureOfTheSteps) {
   const auto finding = std::ranges::find(report.findings, "evaluation-in-steps", &Finding::id);
   ASSERT_NE(finding, report.findings.end());
   EXPECT_FALSE(finding->share_pct);
-  EXPECT_NE(finding->title.find("3 steps evaluated"), std::string::npos) << finding->title;
+  EXPECT_NE(finding->title.find("3 steps also ran evaluation"), std::string::npos)
+      << finding->title;
 }
 
 TEST(StepKind, AnEvaluationOnAnotherThreadIsInNoStep) {

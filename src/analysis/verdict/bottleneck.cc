@@ -131,8 +131,8 @@ std::optional<double> TurningPoint(const DeviceSpec& device) {
 std::string UnmarkedText(const Evidence& evidence) {
   const HostEventId longest = evidence.unmarked.longest;
   return fmt::format(
-      "no range marks a loader: this is the time between the optimizer and the next pass, where "
-      "loops get their batch{}",
+      "no range marks the loader: this is the time between the optimizer and the next pass, where "
+      "loops fetch a batch{}",
       longest.valid()
           ? fmt::format(" (mostly {})",
                         evidence.store.Text(evidence.store.host_events.name[longest.index()]))
@@ -154,10 +154,9 @@ std::array<Wait, 5> RankWaits(const CauseTimes& causes) {
       {Verdict::kHost, causes.host, "the GPU is idle because the next kernel is not launched yet"},
       {Verdict::kInput, causes.input,
        "the GPU waits for data: the loader, or copies to the device"},
-      {Verdict::kCommunication, causes.communication, "communication that no compute hides"},
+      {Verdict::kCommunication, causes.communication, "exposed communication"},
       {Verdict::kCallback, causes.callback, "the GPU is idle while a callback runs"},
-      {Verdict::kSynchronization, causes.synchronization,
-       "the GPU idles because of a blocking call"},
+      {Verdict::kSynchronization, causes.synchronization, "the GPU is idle after a blocking call"},
   }};
   std::stable_sort(waits.begin(), waits.end(),
                    [](const Wait& a, const Wait& b) { return a.time > b.time; });
@@ -165,7 +164,7 @@ std::array<Wait, 5> RankWaits(const CauseTimes& causes) {
 }
 
 std::string BusyLine(const StepBreakdown& breakdown) {
-  return fmt::format("the GPU is busy {}", Part(breakdown.gpu.Sum(), breakdown));
+  return fmt::format("the GPU is busy for {}", Part(breakdown.gpu.Sum(), breakdown));
 }
 
 /// Rule 2 for the host: recording may be what it is busy with.
@@ -180,26 +179,23 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
   verdict.confidence = kept_pct >= kSurePct ? "high" : "medium";
   verdict.evidence = {
       Holds(host.time, breakdown, host.meaning), BusyLine(breakdown),
-      fmt::format("on average {:.1f} launches wait in the queue when the next is made, at most {}: "
-                  "the host {} ahead",
-                  step.queue_depth_mean, step.queue_depth_max,
-                  step.queue_depth_max < 10    ? "never gets far"
-                  : step.queue_depth_mean < 10 ? "is rarely"
-                                               : "is at times"),
       fmt::format(
-          "recording took the host roughly {} of that; without it the host would still hold about "
-          "{}",
-          FormatTime(step.profiler_cost), FormatPercent(kept_pct))};
+          "the launch queue holds {:.1f} launches on average, at most {}: the host {} ahead",
+          step.queue_depth_mean, step.queue_depth_max,
+          step.queue_depth_max < 10    ? "never gets far"
+          : step.queue_depth_mean < 10 ? "is rarely"
+                                       : "is sometimes"),
+      fmt::format("recording caused roughly {} of that; without it about {} would remain",
+                  FormatTime(step.profiler_cost), FormatPercent(kept_pct))};
   if (kept_pct >= kClearPct) return verdict;
   verdict.verdict = Verdict::kBalanced;
   verdict.share_pct.reset();
   verdict.confidence = "low";
   verdict.balance =
-      fmt::format("the host holds {} of it, but without the cost of recording only about {}",
+      fmt::format("the host takes {} of it, but only about {} without the cost of recording",
                   FormatPercent(SharePct(host.time, wall)), FormatPercent(kept_pct));
   verdict.evidence.emplace_back(
-      "whether the unprofiled job waits for the host is unknown: time it without the "
-      "profiler");
+      "it is unknown whether the unprofiled job waits for the host: time it without the profiler");
   return verdict;
 }
 
@@ -240,7 +236,7 @@ std::string UnitsLine(const UnitUse& units) {
   add("tensor cores", units.tensor_active_pct);
   add("memory", units.dram_active_pct);
   if (parts.empty()) return {};
-  return fmt::format("by hardware counters, busy while the GPU works: {}", fmt::join(parts, ", "));
+  return fmt::format("hardware counters, while the GPU is busy: {}", fmt::join(parts, ", "));
 }
 
 /// Rule 3: whether GPU work is bound by memory or by arithmetic.
@@ -256,7 +252,7 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   if (use.compute_bound_pct && *use.compute_bound_pct + *use.memory_bound_pct >= kMajorityPct) {
     ChooseGpuBound(*use.compute_bound_pct, *use.memory_bound_pct, verdict);
     verdict.evidence.push_back(fmt::format(
-        "by the roofline of {}, {} of the GPU time is bound by arithmetic and {} by memory",
+        "by the roofline of {}, {} of the GPU time is compute-bound and {} memory-bound",
         use.device_name, FormatPercent(*use.compute_bound_pct),
         FormatPercent(*use.memory_bound_pct)));
     return verdict;
@@ -282,14 +278,14 @@ Bottleneck JudgeGpu(const Evidence& evidence, const MeanStep& step) {
   if (arithmetic + memory < kMajorityPct) {
     verdict.share_pct.reset();
     verdict.evidence.emplace_back(
-        "no rule knows the other kernels, so what bounds the GPU's work is unknown");
+        "no rule classifies the other kernels, so the limit of the GPU's work is unknown");
     return verdict;
   }
   if (const std::optional<FewRows> few = FindFewRows(evidence)) {
-    verdict.evidence.push_back(fmt::format(
-        "the products have {:.0f} rows, one for each token: {:.0f} FLOP for each byte of weights, "
-        "and memory is the limit below {:.0f}",
-        few->rows, few->rows, few->turning_point));
+    verdict.evidence.push_back(
+        fmt::format("the products have {:.0f} rows, one per token: {:.0f} FLOP per byte of "
+                    "weights; below {:.0f}, memory is the limit",
+                    few->rows, few->rows, few->turning_point));
     ChooseGpuBound(0, arithmetic + memory, verdict);
   } else {
     ChooseGpuBound(arithmetic, memory, verdict);
@@ -304,8 +300,7 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
   std::vector<Wait> all(waits.begin(), waits.end());
   all.push_back(
       {Verdict::kBalanced, causes.queue, "the GPU is idle although the next kernel is launched"});
-  all.push_back({Verdict::kBalanced, causes.device_to_host,
-                 "copies to the host during which the GPU computes nothing"});
+  all.push_back({Verdict::kBalanced, causes.device_to_host, "exposed copies to the host"});
   std::stable_sort(all.begin(), all.end(),
                    [](const Wait& a, const Wait& b) { return a.time > b.time; });
   Bottleneck verdict;
@@ -313,12 +308,12 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const CauseTimes& cause
   verdict.confidence = "medium";
   verdict.evidence = {BusyLine(breakdown)};
   if (SharePct(waits[0].time, breakdown.wall) >= kClearPct) {
-    verdict.balance = "no cause is clearly larger than the next";
+    verdict.balance = "no cause clearly leads";
   } else if (SharePct(all[0].time, breakdown.wall) >= kClearPct) {
     // No wait: idle in the queue, or copies to the host.
     verdict.balance = fmt::format("mostly {}", all[0].meaning);
   } else {
-    verdict.balance = "many causes hold a little of it each";
+    verdict.balance = "many causes each take a little";
   }
   constexpr std::size_t kMaxShown = 3;
   for (std::size_t i = 0; i < kMaxShown && all[i].time.ns() > 0; ++i)
@@ -335,9 +330,9 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
 
   if (SharePct(causes.unknown, wall) >= kClearPct && causes.unknown >= first.time) {
     Bottleneck verdict;
-    verdict.evidence = {BusyLine(breakdown),
-                        Holds(causes.unknown, breakdown,
-                              "the GPU is idle, and what it waits for was not recorded")};
+    verdict.evidence = {
+        BusyLine(breakdown),
+        Holds(causes.unknown, breakdown, "the GPU is idle, and the trace does not show why")};
     if (first.verdict == Verdict::kCommunication && SharePct(first.time, wall) >= kClearPct &&
         first.time > causes.gpu) {
       verdict.verdict = first.verdict;
@@ -375,12 +370,12 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
   if (verdict.verdict != Verdict::kUnknown && SharePct(waiting, wall) >= kClearPct) {
     verdict.confidence = "low";
     verdict.evidence.push_back(
-        waits_little ? fmt::format("{} of the waiting is about what recording cost the host",
-                                   FormatTime(by_profiler))
-                     : Holds(waiting, breakdown,
-                             fmt::format("the GPU computes nothing, for several reasons; the "
-                                         "largest holds {}",
-                                         FormatPercent(SharePct(longest, wall)))));
+        waits_little
+            ? fmt::format("recording explains about {} of the waiting", FormatTime(by_profiler))
+            : Holds(
+                  waiting, breakdown,
+                  fmt::format("the GPU computes nothing, for several reasons; the largest takes {}",
+                              FormatPercent(SharePct(longest, wall)))));
   }
   return verdict;
 }
@@ -421,7 +416,7 @@ Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
   const bool one = slow.size() == 1;
   of_others.evidence.insert(
       of_others.evidence.begin(),
-      fmt::format("{} {} {} {}, the other {} steps {} on average; the verdict is on those {}",
+      fmt::format("{} {} {} {}, the other {} steps {} on average; the verdict covers those {}",
                   one ? "step" : "steps", fmt::join(slow, " and "), one ? "takes" : "together take",
                   FormatTime(of_slow), others.size(), FormatTime(breakdown.wall), others.size()));
   if (of_others.verdict != Verdict::kUnknown) of_others.confidence = "low";
@@ -552,7 +547,7 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
   const BreakdownParts& step = breakdown.step;
   std::array<Wait, 3> waits = {{
       {Verdict::kInput, step.data_wait + step.host_to_device,
-       "the loop waits for its batch, or moves it"},
+       "the loop waits for its batch or copies it"},
       {Verdict::kCommunication, step.communication, "the loop waits for other ranks"},
       {Verdict::kCallback, step.callback, "a callback runs"},
   }};
@@ -592,15 +587,14 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
     verdict.verdict = first.verdict;
     verdict.share_pct = SharePct(first.time, breakdown.wall);
     verdict.confidence = *verdict.share_pct >= kSurePct ? "medium" : "low";
-    verdict.evidence = {Holds(first.time, breakdown, first.meaning),
-                        "no GPU work was recorded: this is the host's clock, and a GPU that works "
-                        "meanwhile would hide some of it"};
+    verdict.evidence = {
+        Holds(first.time, breakdown, first.meaning),
+        "no GPU work was recorded: these are host times, and GPU work would hide some of them"};
     if (first.verdict == Verdict::kInput && !evidence.unmarked.empty())
       verdict.evidence.push_back(UnmarkedText(evidence));
     return verdict;
   }
-  verdict.evidence = {
-      "no GPU work was recorded, so nothing can be said about what the GPU waits for"};
+  verdict.evidence = {"no GPU work was recorded, so the GPU's waits are unknown"};
   if (first.time.ns() > 0) verdict.evidence.push_back(Holds(first.time, breakdown, first.meaning));
   return verdict;
 }
@@ -626,16 +620,14 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   if (guessed_steps || report.health.grade == 'C') verdict.confidence = "low";
   if (const StepRow& step = evidence.steps.steps.list[evidence.median_step]; HostRunsOn(step)) {
     verdict.confidence = "low";
-    verdict.evidence.push_back(
-        fmt::format("the host is in step {} for {}: its GPU work ends early in that time, and what "
-                    "follows is in no figure here",
-                    step.index, FormatTime(*step.host)));
+    verdict.evidence.push_back(fmt::format(
+        "in step {} the host works for {}, far longer than the GPU; no figure here covers the rest",
+        step.index, FormatTime(*step.host)));
   }
   if (const std::size_t devices = CountDevices(evidence); devices > 1) {
     verdict.confidence = "low";
     verdict.evidence.push_back(fmt::format(
-        "the step runs on {} GPUs of one process, and idle means that none of them works",
-        devices));
+        "the step runs on {} GPUs of one process; idle means that all of them are idle", devices));
   }
   return verdict;
 }

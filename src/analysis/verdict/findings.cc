@@ -36,9 +36,9 @@ DurationNs ShareOf(DurationNs whole, double percent) {
 
 DurationNs Wall(const Evidence& evidence) { return evidence.report.breakdown->wall; }
 
-/// "per step", and of a stretch "in all".
+/// Returns "per step", or "in total" for a stretch.
 std::string_view Each(const Evidence& evidence) {
-  return evidence.is_stretch ? "in all" : "per step";
+  return evidence.is_stretch ? "in total" : "per step";
 }
 
 /// The judged row whose `time` is nearest to the mean: an example.
@@ -138,14 +138,14 @@ std::string WhatTheHostDoes(const Evidence& evidence, std::size_t step, const La
     if (SharePct(time, idle.all) < kMattersPct) return;
     spends += fmt::format("{}{} {}", spends.empty() ? "" : ", ", FormatTime(time), where);
   };
-  add(idle.launches, "in calls that launch");
+  add(idle.launches, "in launch calls");
   add(idle.calls, "in other calls");
   add(idle.operators, "in operators");
   add(idle.ranges, "in Python code or ranges");
-  add(idle.nothing, "in what was not recorded");
-  if (evidence.rows.size() == 1) return "of that idle time the host spends " + spends;
-  return fmt::format("of {} in step {}, the host spends {}", FormatTime(idle.all),
-                     evidence.steps.steps.list[step].index, spends);
+  add(idle.nothing, "in unrecorded code");
+  if (evidence.rows.size() == 1) return "during that idle time the host spends " + spends;
+  return fmt::format("step {1} has {0} of this idle time: the host spends {2}",
+                     FormatTime(idle.all), evidence.steps.steps.list[step].index, spends);
 }
 
 /// What to do about idle that the cost of many launches does not explain.
@@ -156,20 +156,19 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
         evidence.names.Roles(evidence.store.host_events.name[idle.longest.index()]);
     const bool launches = roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch);
     return launches ? "record after a few warm-up steps: the first launch of a kernel loads its "
-                      "code; if that call takes long in every step, profile it"
-                    : "check what it does, and whether every step needs it";
+                      "code. Investigate the call if it is slow in every step"
+                    : "check what it does and whether every step needs it";
   }
   if (explains(idle.nothing)) {
     return evidence.report.lines.empty()
                ? fmt::format(
                      "find out what the host does there: record Python frames ({}), or mark "
-                     "what you suspect with record_function",
+                     "suspects with record_function",
                      RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as()))
-               : "find out what the host does there: mark what you suspect with record_function";
+               : "find out what the host does there: mark suspects with record_function";
   }
-  return explains(idle.dearest_time)
-             ? "check what that does, and whether every step needs it so often"
-             : "start with the most expensive host call";
+  return explains(idle.dearest_time) ? "check what it does and whether every step needs it so often"
+                                     : "start with the most expensive host call";
 }
 
 std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& causes) {
@@ -187,12 +186,11 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
       evidence, std::max(causes.host - recording, DurationNs(0)), "late-launches",
       fmt::format(
           fmt::runtime(many_launches ? "the GPU idles {} {} because the host launches too slowly"
-                                     : "the GPU idles {} {} until the host launches the next "
-                                       "task"),
+                                     : "the GPU idles {} {} waiting for the next launch"),
           figure, Each(evidence)),
       "bottleneck", figure,
-      many_launches ? "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a "
-                      "fused optimizer (fused=True), fewer small operators"
+      many_launches ? "launch fewer kernels: a larger batch, torch.compile, CUDA graphs or a fused "
+                      "optimizer (fused=True)"
                     : LateAction(evidence, idle),
       many_launches ? Remedy::kLaunchless : Remedy::kFastHost);
   if (!ranked) return ranked;
@@ -210,8 +208,8 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   if (many_launches) {
     if (idle.launch_calls > 0) {
       why.push_back(fmt::format(
-          "a call that launches takes the host {}{}", mean(idle.launch_time, idle.launch_calls),
-          idle.operators > idle.launches ? ", the operators around it more" : ""));
+          "a launch call takes the host {}{}", mean(idle.launch_time, idle.launch_calls),
+          idle.operators > idle.launches ? ", the surrounding operators take longer" : ""));
     }
   } else if (SharePct(idle.dearest_time, idle.all) >= kWorthMentioningPct) {
     // One event says more than the sum of its name, if it is most of that.
@@ -225,8 +223,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   }
   if (recording.ns() > 0) {
     why.push_back(
-        fmt::format("recording took the host roughly {} of that idle time: the share is of the "
-                    "rest",
+        fmt::format("recording caused roughly {} of that idle time; the share excludes it",
                     FormatTime(std::min(recording, causes.host))));
   }
   return ranked;
@@ -245,31 +242,29 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   // `headroom record` tells what the loader's workers do, and which loops have no such loader.
   const bool loader_is_known = evidence.store.strings.Find("setting.loader.workers").valid();
   const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
-  auto ranked = About(
-      evidence, wait, "data-wait",
-      fmt::format(
-          fmt::runtime(HasGpuWork(evidence) ? "the GPU idles {} {} while the loop waits for data"
-                                            : "the loop waits {} {} for data"),
-          figure, Each(evidence)),
-      "breakdown", figure,
-      loader_is_known
-          ? "what headroom data on this file says: which stage it is, and which workers and "
-            "prefetch_factor are enough"
-      : !evidence.unmarked.empty()
-          ? "fetch a batch ahead on another thread, or make the fetch cheaper; mark it with "
-            "record_function(\"dataloader_next\") to be sure"
-      : is_own
-          ? "fetch a batch ahead on another thread, or make the fetch cheaper: regions inside "
-            "of it tell what takes the time"
-          : "more DataLoader workers (num_workers), persistent_workers=True, a larger "
-            "prefetch_factor, pin_memory=True, or cheaper preprocessing; headroom data tells which "
-            "of a run that headroom record recorded",
-      Remedy::kDataWait);
+  auto ranked =
+      About(evidence, wait, "data-wait",
+            fmt::format(fmt::runtime(HasGpuWork(evidence)
+                                         ? "the GPU idles {} {} while the loop waits for data"
+                                         : "the loop waits {} {} for data"),
+                        figure, Each(evidence)),
+            "breakdown", figure,
+            loader_is_known ? "run headroom data on this file: it names the slow stage and "
+                              "sufficient workers and prefetch_factor"
+            : !evidence.unmarked.empty()
+                ? "prefetch batches on another thread, or make fetching cheaper; mark it with "
+                  "record_function(\"dataloader_next\") to confirm"
+            : is_own ? "prefetch batches on another thread, or make fetching cheaper: regions "
+                       "inside it show what is slow"
+                     : "use more DataLoader workers (num_workers), persistent_workers=True, a "
+                       "larger prefetch_factor, pin_memory=True, or cheaper preprocessing; "
+                       "headroom record and headroom data show which helps",
+            Remedy::kDataWait);
   if (ranked) {
-    ranked->finding.evidence = {
-        !evidence.unmarked.empty() ? UnmarkedText(evidence)
-        : HasGpuWork(evidence) ? "time inside the loop's data range during which no GPU task runs"
-                               : "time inside the loop's data range"};
+    ranked->finding.evidence = {!evidence.unmarked.empty() ? UnmarkedText(evidence)
+                                : HasGpuWork(evidence)
+                                    ? "time in the loop's data range without a running GPU task"
+                                    : "time inside the loop's data range"};
   }
   return ranked;
 }
@@ -287,19 +282,17 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
                                          : "the trainer's callbacks take {} {}"),
                         figure, Each(evidence)),
             "breakdown", figure,
-            "call the most expensive one only every N steps, move what it writes or computes to a "
-            "thread of its "
-            "own, "
-            "and keep .item() out of it",
+            "run the most expensive callback only every N steps, move its I/O and computing to "
+            "another thread, and keep .item() out of it",
             Remedy::kCallbacks);
   if (!ranked) return ranked;
   ranked->finding.evidence = {
-      fmt::format("most expensive: {}{}, {} of its own over the trace in {}", dearest->callback,
+      fmt::format("most expensive: {}{}, {} self time over the trace in {}", dearest->callback,
                   dearest->event.empty() ? "" : " on the event " + dearest->event,
                   FormatTime(dearest->self), Plural(dearest->count, "call"))};
   if (dearest->share_pct) {
     ranked->finding.evidence.push_back(
-        fmt::format("it is on {} of the time of the steps, whatever the GPU does meanwhile",
+        fmt::format("it takes {} of the steps' time, regardless of GPU work",
                     FormatPercent(*dearest->share_pct)));
   }
   return ranked;
@@ -309,8 +302,8 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
   const std::string figure = FormatMs(causes.communication);
   auto ranked =
       About(evidence, causes.communication, "exposed-communication",
-            fmt::format("{} {} of communication that no compute hides", figure, Each(evidence)),
-            "breakdown", figure,
+            fmt::format("communication is exposed for {} {}", figure, Each(evidence)), "breakdown",
+            figure,
             "overlap it with the backward pass (DistributedDataParallel buckets, bucket_cap_mb), "
             "communicate less "
             "(gradient accumulation, 16-bit gradients), or find the rank that arrives last",
@@ -319,11 +312,11 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
   for (const GpuTimeRow& row : evidence.report.gpu_time) {
     if (!row.overlap_communication_pct) continue;
     ranked->finding.evidence.push_back(
-        fmt::format("device {}: compute hides {} of the {} of communication in the trace",
+        fmt::format("device {}: compute hides {} of {} communication in the trace",
                     row.device ? fmt::format("{}", *row.device) : "unknown",
                     FormatPercent(*row.overlap_communication_pct), FormatTime(row.communication)));
   }
-  ranked->finding.evidence.emplace_back("a rank that waits for others shows as communication, too");
+  ranked->finding.evidence.emplace_back("waiting for other ranks also counts as communication");
   return ranked;
 }
 
@@ -346,12 +339,10 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
     const std::string_view name = evidence.store.Text(dearest->name);
     auto ranked = About(
         evidence, other, "costly-region",
-        fmt::format("{} per step are neither loading nor training, most of it in the region {}",
-                    figure, name),
+        fmt::format("{} per step is neither loading nor training, mostly in region {}", figure,
+                    name),
         "breakdown", figure,
-        "check whether every step needs it, or another thread can "
-        "do it",
-        Remedy::kNone);
+        "check whether every step needs it, or whether another thread can do it", Remedy::kNone);
     if (ranked) {
       ranked->finding.evidence = {
           fmt::format("{}: {} self time in step {}, in {}", name, FormatTime(dearest->own),
@@ -363,16 +354,15 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
   const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
   auto ranked = About(
       evidence, other, "unmarked-time",
-      fmt::format("{} per step are neither loading nor training, and no region says what", figure),
+      fmt::format("{} per step is neither loading nor training, and no region explains it", figure),
       "breakdown", figure,
-      is_own
-          ? "mark what you suspect: headroom.scope(\"NAME\"), in C++ HEADROOM_SCOPE(\"NAME\"); a "
-            "trainer's callbacks: headroom.callbacks.wrap()"
-          : fmt::format("mark what you suspect with record_function, or record Python frames ({})",
-                        RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as())),
+      is_own ? "mark suspects: headroom.scope(\"NAME\"), in C++ HEADROOM_SCOPE(\"NAME\"); for a "
+               "trainer's callbacks headroom.callbacks.wrap()"
+             : fmt::format("mark suspects with record_function, or record Python frames ({})",
+                           RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as())),
       Remedy::kNone);
   if (ranked && dearest) {
-    ranked->finding.evidence = {fmt::format("the region that has most of it: {}, {} of its own",
+    ranked->finding.evidence = {fmt::format("largest region: {}, {} self time",
                                             evidence.store.Text(dearest->name),
                                             FormatTime(dearest->own))};
   }
@@ -410,17 +400,16 @@ std::optional<Ranked> ExposedCopies(const Evidence& evidence, CopyKind direction
   const std::string figure = FormatMs(exposed);
   auto ranked = About(
       evidence, exposed, std::string(id),
-      fmt::format("{} {} of copies to the {} during which the GPU computes nothing", figure,
-                  Each(evidence), where),
+      fmt::format("copies to the {2} are exposed for {0} {1}", figure, Each(evidence), where),
       std::string(section), figure,
       counts.pageable > 0 ? "pin the host memory (pin_memory=True) and copy with non_blocking=True"
                           : std::string(unhidden),
       direction == CopyKind::kHostToDevice ? Remedy::kCopiesIn : Remedy::kCopiesOut);
   if (ranked) {
-    ranked->finding.evidence = {fmt::format("{} in {} in the step; {} with pageable memory",
-                                            FormatBytes(static_cast<double>(counts.bytes)),
-                                            Plural(counts.copies, "transfer"),
-                                            FormatCount(counts.pageable))};
+    ranked->finding.evidence = {
+        fmt::format("the step copies {} in {}, {} of them with pageable memory",
+                    FormatBytes(static_cast<double>(counts.bytes)),
+                    Plural(counts.copies, "transfer"), FormatCount(counts.pageable))};
   }
   return ranked;
 }
@@ -429,15 +418,14 @@ std::optional<Ranked> ExposedCopiesToDevice(const Evidence& evidence, const Caus
   return ExposedCopies(evidence, CopyKind::kHostToDevice,
                        evidence.report.breakdown->gpu.host_to_device, "exposed-copies", "breakdown",
                        "GPU",
-                       "copy one batch ahead on a stream of its own, or copy less: smaller types, "
+                       "copy one batch ahead on a separate stream, or copy less: smaller types, "
                        "preprocessing on the GPU");
 }
 
 std::optional<Ranked> ExposedCopiesToHost(const Evidence& evidence, const Causes& causes) {
-  return ExposedCopies(
-      evidence, CopyKind::kDeviceToHost, causes.device_to_host, "exposed-copies-to-host",
-      "bottleneck", "host",
-      "copy on a stream of its own while the next kernels run, or copy less often");
+  return ExposedCopies(evidence, CopyKind::kDeviceToHost, causes.device_to_host,
+                       "exposed-copies-to-host", "bottleneck", "host",
+                       "copy on a separate stream while the next kernels run, or copy less often");
 }
 
 std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes) {
@@ -451,7 +439,7 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
                            dearest->where.find("item") != std::string::npos;
   auto ranked = About(
       evidence, causes.synchronization, "costly-syncs",
-      fmt::format("the GPU idles {} {} behind blocking calls, most of it behind {}", figure,
+      fmt::format("the GPU idles {} {} after blocking calls, mostly after {}", figure,
                   Each(evidence), dearest->name),
       "bottleneck", figure,
       reads_value ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
@@ -493,12 +481,11 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
             fmt::format("the optimizer takes {} {} in many small kernels", figure, Each(evidence)),
             "breakdown", figure,
             has_fused ? "construct the optimizer with fused=True (or foreach=True)"
-                      : "a foreach or fused form of the optimizer where there is one, or "
-                        "torch.compile its step",
+                      : "use a foreach or fused optimizer if one exists, or torch.compile its step",
             Remedy::kOptimizer);
   if (ranked) {
     ranked->finding.evidence = {
-        fmt::format("its {} kernels keep the GPU busy {}; the rest of that time it waits",
+        fmt::format("its {} kernels keep the GPU busy for {}; the GPU waits the rest of that time",
                     FormatCount(counts.optimizer_kernels), FormatTime(busy))};
     DurationNs on_host;
     for (const std::size_t row : evidence.rows)
@@ -506,7 +493,7 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
     on_host = evidence.PerStep(on_host);
     if (on_host > time) {
       ranked->finding.evidence.push_back(
-          fmt::format("the host spends {} {} on it, in part while the GPU still works",
+          fmt::format("the host spends {} {} on it, partly while the GPU is busy",
                       FormatTime(on_host), Each(evidence)));
     }
     if (!name.empty()) ranked->finding.evidence.push_back("the optimizer is " + name);
@@ -593,9 +580,9 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
       "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
       use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
   if (left < unused) {
-    ranked->finding.evidence.push_back(
-        fmt::format("they take {} of the {}, the host's own work about {}", FormatTime(unused),
-                    evidence.is_stretch ? "recording" : "step", FormatTime(Wall(evidence) - left)));
+    ranked->finding.evidence.push_back(fmt::format(
+        "they take {} of the {}; the host's own work takes about {}", FormatTime(unused),
+        evidence.is_stretch ? "recording" : "step", FormatTime(Wall(evidence) - left)));
   }
   return ranked;
 }
@@ -646,7 +633,7 @@ std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name
 std::optional<Ranked> Elementwise(const Evidence& evidence, const Causes&) {
   return HeavyClass(
       evidence, "elementwise", "unfused-elementwise",
-      "element-wise kernels take {} of the GPU time, each reading and writing memory once more",
+      "element-wise kernels take {} of the GPU time; each reads and writes memory again",
       "fuse them: torch.compile, or fused modules (attention: scaled_dot_product_attention)",
       Remedy::kElementwise);
 }
@@ -655,7 +642,7 @@ std::optional<Ranked> LayoutCopies(const Evidence& evidence, const Causes&) {
   return HeavyClass(
       evidence, "copy", "device-copies",
       "copies, casts and layout changes on the GPU take {} of its time",
-      "convolutions: channels_last; else avoid .contiguous() and type changes inside the step",
+      "use channels_last for convolutions; avoid .contiguous() and type changes inside the step",
       Remedy::kDeviceCopies);
 }
 
@@ -679,26 +666,24 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
                              : "the GPU idles {} {} between kernels that are already launched"),
           figure, Each(evidence)),
       "bottleneck", figure,
-      waits ? "find out what these kernels wait for: an event of another stream, another process "
-              "on the GPU, or work that the trace does not hold"
-            : "fewer, larger kernels: torch.compile, CUDA graphs, a larger batch",
+      waits ? "find out what these kernels wait for: another stream's event, another process on "
+              "the GPU, or unrecorded work"
+            : "run fewer, larger kernels: torch.compile, CUDA graphs, a larger batch",
       waits ? Remedy::kQueueGaps : Remedy::kKernelGaps);
   if (!ranked) return ranked;
   if (waits) {
     ranked->finding.evidence = {
         fmt::format(
-            "{} of it in {}, {} each: far more than the one to two microseconds that a "
-            "kernel takes to start",
+            "{} of it in {}, {} each; a kernel needs only 1 to 2 us to start",
             FormatTime(in_long_gaps),
-            evidence.rows.size() > 1 ? Plural(long_gaps, "long gap") + " of all steps"
+            evidence.rows.size() > 1 ? Plural(long_gaps, "long gap") + " over all steps"
                                      : Plural(long_gaps, "long gap"),
             FormatTime(DurationNs(in_long_gaps.ns() *
                                   static_cast<std::int64_t>(evidence.rows.size()) / long_gaps))),
-        "so they wait for something else than their launch or the kernel before"};
+        "so they wait for neither their launch nor the previous kernel"};
   } else {
     ranked->finding.evidence = {
-        "each kernel costs the GPU one to two microseconds to start, and other streams may hold it "
-        "up"};
+        "each kernel needs 1 to 2 us to start, and other streams may delay it"};
   }
   return ranked;
 }
@@ -711,20 +696,20 @@ struct OutlierCause {
 };
 constexpr OutlierCause kOutlierCauses[] = {
     {&CauseTimes::input, "waits for data",
-     "look at what the loader does for that batch: a slow sample, an epoch's end, workers that "
-     "start again (persistent_workers=True), or too few batches fetched ahead (prefetch_factor)"},
+     "check the loader for that batch: a slow sample, an epoch's end, restarting workers "
+     "(persistent_workers=True) or too little prefetching (prefetch_factor)"},
     {&CauseTimes::host, "GPU idle until the host launches",
      "look at what the host does there: a recompilation, a checkpoint, evaluation, logging or "
      "garbage collection"},
-    {&CauseTimes::synchronization, "GPU idle behind blocking calls",
+    {&CauseTimes::synchronization, "GPU idle after blocking calls",
      "look at what waits for the GPU there: logging of values, a checkpoint, evaluation"},
-    {&CauseTimes::callback, "a callback", "call it less often, or on a thread of its own"},
+    {&CauseTimes::callback, "a callback", "call it less often, or on another thread"},
     {&CauseTimes::communication, "exposed communication", "find the rank that arrives last"},
     {&CauseTimes::gpu, "GPU work",
-     "look at what only these steps run: evaluation, an optimizer that steps less often, other "
-     "sizes of batches"},
+     "look at what only these steps run: evaluation, a less frequent optimizer step, other batch "
+     "sizes"},
     {&CauseTimes::device_to_host, "copies to the host",
-     "copy on a stream of its own while the next kernels run, or copy less often"},
+     "copy on a separate stream while the next kernels run, or copy less often"},
     {&CauseTimes::queue, "GPU idle although work is launched",
      "look at what these kernels wait for"},
     {&CauseTimes::unknown, "GPU idle whose cause is not recorded", "record the host as well"},
@@ -764,14 +749,14 @@ std::optional<Ranked> UnexplainedIdle(const Evidence& evidence, const Causes& ca
   const std::string remedy = RemedyOf(ImportIssue::kNoHost, evidence.store.metadata.recorded_as());
   auto ranked = About(
       evidence, causes.unknown, "unexplained-idle",
-      fmt::format("the GPU idles {} {}, and nothing recorded tells why", figure, Each(evidence)),
+      fmt::format("the GPU idles {} {}, and the trace does not show why", figure, Each(evidence)),
       "bottleneck", figure,
       fmt::format("record the launches{}{}", remedy.empty() ? "" : ": ", remedy),
       Remedy::kQueueGaps);
   if (ranked) {
     ranked->finding.evidence = {
-        "the calls that launch these kernels are not recorded; most often, such gaps are a host "
-        "that launches too late or a loader that has no batch ready"};
+        "the launches of these kernels were not recorded; such gaps usually mean a late host or a "
+        "loader without a ready batch"};
   }
   return ranked;
 }
@@ -829,7 +814,7 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes& cause
                       Remedy::kNone);
   if (!ranked) return ranked;
   std::vector<std::string>& why = ranked->finding.evidence;
-  why = {fmt::format("the median step takes {}; beyond that, the slow ones take {} in all",
+  why = {fmt::format("the median step takes {}; slow steps take {} longer in total",
                      FormatTime(median), FormatTime(excess))};
   if (cause != nullptr) {
     const std::string_view name =
@@ -862,11 +847,11 @@ std::optional<Ranked> EvaluationInSteps(const Evidence& evidence, const Causes&)
   finding.beside_steps = ranked.holds;
   finding.id = "evaluation-in-steps";
   finding.figure = FormatMs(slowest->wall);
-  finding.title =
-      fmt::format("{} evaluated, too: {} of {} in all; step {} took {}", Plural(evaluating, "step"),
-                  FormatTime(excess), FormatTime(all), slowest->index, finding.figure);
+  finding.title = fmt::format("{} also ran evaluation: {} of {} in total; step {} took {}",
+                              Plural(evaluating, "step"), FormatTime(excess), FormatTime(all),
+                              slowest->index, finding.figure);
   finding.check_section = "steps";
-  finding.action = "evaluate less often or on fewer batches; look at what its loader waits for";
+  finding.action = "evaluate less often or on fewer batches; check what its loader waits for";
   finding.evidence = {
       fmt::format("the median training step takes {}; the rest of these steps is evaluation",
                   FormatTime(median))};

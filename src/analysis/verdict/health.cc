@@ -164,7 +164,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   if (!steps.misplaced.empty()) {
     const GpuTaskId first = steps.misplaced.front().task;
     log.Add(ImportIssue::kMisplacedTask, -1,
-            fmt::format("the first has the number {}", tasks.correlation[first.index()]),
+            fmt::format("first: correlation id {}", tasks.correlation[first.index()]),
             static_cast<std::int64_t>(steps.misplaced.size()));
   }
   std::int64_t lost_steps = 0;
@@ -311,7 +311,7 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
         say(fmt::format("clock {}", clock));
     }
     if (const auto ns = NumberOf(store, *last, "clock_residual_ns"))
-      say(fmt::format("off by at most {:.0f} ns", *ns));
+      say(fmt::format("error at most {:.0f} ns", *ns));
     if (const auto ns = NumberOf(store, *last, "zone_ns"))
       say(fmt::format("a region costs {:.1f} ns", *ns));
     if (const auto ms = NumberOf(store, *last, "recorder_cpu_ms"))
@@ -326,9 +326,9 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
       where +=
           fmt::format("{}{} {}", where.empty() ? "" : ", ", FormatCount(CountOf(number)), what);
     };
-    add("dropped_events", "came faster than they could be taken");
-    add("dropped_threads", "were of threads beyond the 128th at a time");
-    add("dropped_depth", "were inside 256 open regions");
+    add("dropped_events", "arrived faster than they could be recorded");
+    add("dropped_threads", "came from more than 128 threads at a time");
+    add("dropped_depth", "were nested in 256 regions");
     // These are recorded, under another name.
     if (const double names = NumberOf(store, *last, "dropped_names").value_or(0); names >= 1)
       log.Add(ImportIssue::kTooManyNames, -1, "", CountOf(names));
@@ -376,7 +376,7 @@ std::string_view ByTheCut(ImportIssue issue) {
     case ImportIssue::kOrphanTask:
     case ImportIssue::kLaunchWithoutTask:
     case ImportIssue::kStepWithoutKernels:
-      return "; what is missing may have been behind the cut";
+      return "; the missing part may lie after the cut";
     default:
       return "";
   }
@@ -390,8 +390,8 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
   if (store.metadata.names_and_times_only &&
       (issue == ImportIssue::kNoShapes || issue == ImportIssue::kNoStacks)) {
     return fmt::format(
-        "{}: the exporter of this trace (PyTorch without Kineto) never writes them. Remedy: a "
-        "newer PyTorch, with {}",
+        "{}: this trace's exporter (PyTorch without Kineto) never writes them. Remedy: a newer "
+        "PyTorch, with {}",
         detail, doc.remedy);
   }
   for (const ImportLogRow& row : log.rows()) {
@@ -405,7 +405,7 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
                            issue == ImportIssue::kOrphanTask ||
                            issue == ImportIssue::kStepWithoutKernels;
   if (may_be_lost && log.Count(ImportIssue::kLostEvent) > 0)
-    return detail + "; what is missing may be among the events that were lost";
+    return detail + "; the missing part may be among the lost events";
   // No setting of the profiler mends a stamp.
   if (issue == ImportIssue::kStepWithoutKernels && log.Count(ImportIssue::kMisplacedTask) > 0)
     return detail;

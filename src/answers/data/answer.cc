@@ -20,7 +20,7 @@ double Share(DurationNs part, DurationNs whole) {
 Status NoBatch(const LoaderProfile& loader) {
   if (loader.probed) {
     return Status::NoAnswer(
-        "the run ended within its probe (--probe-input): record more of it; some 300 steps are "
+        "the run ended during its probe (--probe-input): record more of it; some 300 steps are "
         "enough");
   }
   std::string why = "the loader gave the loop no batch";
@@ -34,7 +34,8 @@ Status NoBatch(const LoaderProfile& loader) {
 Result<std::vector<NamedLoadingChange>> ParseLoadingChanges(const std::vector<std::string>& texts) {
   std::vector<NamedLoadingChange> changes;
   for (const std::string& text : texts) {
-    if (text.empty()) return Status::Usage("an empty change: say what changes, as in workers=4");
+    if (text.empty())
+      return Status::Usage("an empty change: give a key and a value, as in workers=4");
     Result<LoadingChange> change = ParseLoadingChange(text);
     if (!change.ok()) return change.status();
     changes.push_back({.name = text, .change = std::move(change).value()});
@@ -104,12 +105,12 @@ Result<DataReport> DataAnswer::OfLoop(bool wants_forecast) const {
   DataReport report{.path = path_, .loaders = {}, .split = SplitLoop(view_)};
   const bool tells = report.split.wait.ns() > 0 || report.split.bound == LoadingBound::kTransfer;
   if (wants_forecast || !tells) {
-    return Status::NoAnswer(fmt::format(
-        "{}: nothing of a data loader was recorded{}: `headroom record -- python train.py` times "
-        "PyTorch's DataLoader and its workers",
-        path_, wants_forecast ? ", which a forecast needs" : ""));
+    return Status::NoAnswer(
+        fmt::format("{}: no data loader was recorded{}: `headroom record -- python train.py` times "
+                    "PyTorch's DataLoader and its workers",
+                    path_, wants_forecast ? ", which a forecast needs" : ""));
   }
-  report.no_forecast = "nothing of the loader itself was recorded";
+  report.no_forecast = "the loader itself was not recorded";
   return report;
 }
 

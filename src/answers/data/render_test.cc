@@ -94,14 +94,14 @@ TEST(DataText, HasVerdictStagesAndSettings) {
   for (const char* words :
        {"Input pipeline: preparation ",
         "  The loop waits 10.0 ms (25.0 %) of each 40.0 ms step for its batch.\n",
-        "The costliest stage is decode: 3.75 ms of a sample, 75.0 %.",
-        "  loader   2 workers, 1 batch a worker ahead, batches of 4; 8 cores\n",
+        "The most expensive stage is decode: 3.75 ms of a sample, 75.0 %.",
+        "  loader   2 workers, 1 batch ahead per worker, batches of 4; 8 cores\n",
         "20.0 ms to prepare: 16.0 ms (80.0 %) computing, 3.00 ms (15.0 %) blocked, ",
         "0.5 batches ready when the loop asks; workers are busy 99.0 % of their time",
         "  decode                  3.75 ms  75.0 %   90.0 %      8\n",
         "1.00x        100  as recorded\n", "1.33x        133  enough\n",
-        "cheapest setting within 2 % of the\n  best one is workers=4,prefetch=1.\n",
-        "Check: the recorded setting simulates to 40.0 ms, and took 40.0 ms."})
+        "cheapest setting within 2 % of the best\n  one is workers=4,prefetch=1.\n",
+        "Check: the simulation of the recorded setting takes 40.0 ms, the recording 40.0 ms."})
     ExpectHas(text, words);
 }
 
@@ -109,7 +109,7 @@ TEST(DataText, OfTheLoopAloneSaysHowToRecordMore) {
   const std::string text = Text(OfLoop());
   ExpectHas(text, "Input pipeline: too slow");
   ExpectHas(text, "The loop waits 10.0 ms (25.0 %) of the mean step (40.0 ms) for its batch.");
-  ExpectHas(text, "headroom record -- python train.py has it");
+  ExpectHas(text, "train.py records it");
   DataReport fine = OfLoop();
   fine.split.bound = LoadingBound::kNone;
   ExpectHas(Text(fine), "Input pipeline: keeps up");
@@ -119,10 +119,10 @@ TEST(DataText, EachBoundHasAWordAndASentence) {
   const struct {
     LoadingBound bound;
     const char *word, *sentence;
-  } kCases[] = {{LoadingBound::kNone, "keeps up", "Batches are there when the loop asks"},
+  } kCases[] = {{LoadingBound::kNone, "keeps up", "Batches are ready when the loop asks"},
                 {LoadingBound::kFetch, "fetching", "A worker mostly waits for files"},
-                {LoadingBound::kCores, "too few cores", "Workers could compute and have no core"},
-                {LoadingBound::kThrottled, "a quota on processors", "the quota of their control"},
+                {LoadingBound::kCores, "too few cores", "Workers are ready but have no core"},
+                {LoadingBound::kThrottled, "a quota on processors", "the control group's quota"},
                 {LoadingBound::kTransfer, "transfer to the device", "pin_memory=True"},
                 {LoadingBound::kHandover, "hand-over", "Batches are ready"},
                 {LoadingBound::kUnknown, "unknown", "was not recorded"}};
@@ -142,7 +142,7 @@ TEST(DataText, WithoutAForecastSaysWhy) {
   report.split.period = Ms(0);
   report.split.cpu.reset();
   const std::string text = Text(report);
-  ExpectHas(text, "  Not known: too few batches.\n");
+  ExpectHas(text, "  Unknown: too few batches.\n");
   ExpectHas(text, "No step was recorded from one batch to the next");
   ExpectHas(text, "  a batch  20.0 ms to prepare\n");
 }
@@ -158,9 +158,9 @@ TEST(DataText, WarnsOfCrowdedCoresMemoryAndGuesses) {
   const std::string text = Text(report);
   for (const char* words :
        {"asked for, crowded, ", "crowded: more threads want to run than there are cores.\n",
-        "too much memory: workers=64 has 2.00 GB of batches under way, and 1.00 GB were free",
-        "That is far off", "a rough guess. A recording with one worker tells it",
-        "storage=N says how many", "cores=N says it"})
+        "too much memory: workers=64 has 2.00 GB of batches in flight, and 1.00 GB were free",
+        "That is far off", "a rough guess. A recording with one worker measures it",
+        "storage=N sets how many", "cores=N sets it"})
     ExpectHas(text, words);
 }
 

@@ -55,33 +55,33 @@ std::string BoundSentence(const DataReport& report) {
   const bool workers = !report.loaders.empty() && report.loaders.front().settings.workers > 0;
   switch (report.split.bound) {
     case LoadingBound::kNone:
-      return "Batches are there when the loop asks for them: another loader buys next to nothing.";
+      return "Batches are ready when the loop asks for them: another loader gains next to nothing.";
     case LoadingBound::kFetch:
       return fmt::format(
           "{} mostly waits for files, a network or a lock: read less, closer or "
-          "earlier; more workers help as long as the storage gives more to more.",
+          "earlier; more workers help as long as the storage scales.",
           workers ? "A worker" : "The loop");
     case LoadingBound::kPreparation:
-      return workers ? "Workers compute nearly all the time: more of them help while there are "
-                       "cores, then only a cheaper stage or a cache does."
-                     : "The loop prepares its batches itself, one after the other with its steps: "
-                       "workers do it beside them.";
+      return workers ? "Workers compute nearly all the time. More workers help while cores are "
+                       "free; after that, only a cheaper stage or a cache helps."
+                     : "The loop prepares its batches itself, between its steps: workers would do "
+                       "it in parallel.";
     case LoadingBound::kCores:
-      return "Workers could compute and have no core: fewer threads, more cores or a cheaper "
-             "stage; more workers buy little or nothing.";
+      return "Workers are ready but have no core: use fewer threads, more cores or a cheaper "
+             "stage. More workers gain little or nothing.";
     case LoadingBound::kThrottled:
-      return "Workers could compute, and the quota of their control group takes the cores away: a "
-             "larger quota, or fewer threads.";
+      return "Workers are ready, but the control group's quota throttles them: use a larger quota "
+             "or fewer threads.";
     case LoadingBound::kTransfer:
-      return "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True "
-             "hide them, smaller types on the host make them shorter.";
+      return "Copies to the device overlap no kernel. pin_memory=True and non_blocking=True hide "
+             "them; smaller types on the host shorten them.";
     case LoadingBound::kHandover:
-      return "Batches are ready, but taking them over takes its time: fewer and larger tensors a "
-             "batch, or pinning in a thread of its own.";
+      return "Batches are ready, but receiving them is slow: use fewer, larger tensors per batch, "
+             "or pin in a separate thread.";
     case LoadingBound::kUnknown:
       break;
   }
-  return "What workers spend their time on was not recorded.";
+  return "The workers' activity was not recorded.";
 }
 
 /// What to begin with, where preparation is the matter.
@@ -92,7 +92,7 @@ std::string CostliestStage(const DataReport& report) {
     return "";
   const std::vector<StageRow> rows = StageRows(report.loaders.front());
   if (rows.empty()) return "";
-  return fmt::format(" The costliest stage is {}: {} of a sample, {}.", TitleOf(rows.front()),
+  return fmt::format(" The most expensive stage is {}: {} of a sample, {}.", TitleOf(rows.front()),
                      FormatMs(rows.front().per_sample_us / 1e3),
                      FormatPercent(rows.front().share_pct));
 }
@@ -100,7 +100,7 @@ std::string CostliestStage(const DataReport& report) {
 void WriteStages(TextPage& page, const LoaderProfile& loader) {
   page.Heading("Stages", "of a sample", Style::kDim);
   page.Paragraph("  ",
-                 "Where preparation goes, without the stages inside. running: share of that time "
+                 "Preparation time per stage, without inner stages. running: share of that time "
                  "on a core; the rest waits for files, locks or a core.",
                  Style::kPlain, Style::kDim);
   const std::vector<StageRow> rows = StageRows(loader);
@@ -126,7 +126,7 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
     const ProbedMs* time;
   };
   std::vector<Row> rows;
-  for (const auto& [what, time] : {std::pair("a step as ever", &probe.step),
+  for (const auto& [what, time] : {std::pair("a normal step", &probe.step),
                                    std::pair("a step with the last batch again", &probe.loop),
                                    std::pair("a batch of the loader alone", &probe.loader),
                                    std::pair("the same samples again", &probe.again)}) {
@@ -157,7 +157,7 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
   }
   if (const std::optional<double> limit = probe.LimitMs()) {
     page.Paragraph("  ", fmt::format("With these workers no step gets below {}, the slower of loop "
-                                     "and preparation, wherever the samples lie.",
+                                     "and preparation, even with cached samples.",
                                      FormatMs(*limit)));
   }
   for (const std::string& doubt : probe.doubts) page.Paragraph("  - ", doubt + ".");
@@ -222,14 +222,14 @@ void WriteOptionTable(TextPage& page, const DataReport& report, std::span<const 
 void WriteOptions(TextPage& page, const DataReport& report) {
   const auto& options = report.search.options;
   const std::vector<OptionRow> rows = OptionRows(report);
-  page.Heading("What other settings would buy",
+  page.Heading("Forecast of other settings",
                fmt::format("simulated from {} batches", report.model->batches.size()), Style::kDim);
   WriteOptionTable(page, report, rows);
   for (const OptionRow& row : rows) {
     if (!row.option->exceeds_memory) continue;
     page.Paragraph(
         "  ",
-        fmt::format("too much memory: {} has {} of batches under way, and {} were free (/dev/shm, "
+        fmt::format("too much memory: {} has {} of batches in flight, and {} were free (/dev/shm, "
                     "machine or control group): workers would be killed.",
                     row.option->name, FormatBytes(row.option->memory_bytes),
                     FormatBytes(*report.model->memory_bytes)),
@@ -238,47 +238,48 @@ void WriteOptions(TextPage& page, const DataReport& report) {
   }
   const LoadingOption& enough = options[report.search.cheapest];
   page.Paragraph("  ",
-                 fmt::format("Were every batch there at once, a step would take {}. The "
+                 fmt::format("If every batch were ready, a step would take {}. The "
                              "cheapest setting within 2 % of the best one is {}{}.",
                              FormatMs(report.search.ideal.mid_ms), enough.name,
-                             enough.memory_bytes > 0 ? fmt::format(" ({} of batches under way)",
+                             enough.memory_bytes > 0 ? fmt::format(" ({} of batches in flight)",
                                                                    FormatBytes(enough.memory_bytes))
                                                      : ""));
-  page.Paragraph("  ",
-                 fmt::format("Check: the recorded setting simulates to {}, and took {}.",
-                             FormatMs(static_cast<double>(report.model->period.ns()) / kNsPerMs /
-                                      report.correction),
-                             FormatTime(report.model->period)),
-                 Style::kPlain, Style::kDim);
+  page.Paragraph(
+      "  ",
+      fmt::format(
+          "Check: the simulation of the recorded setting takes {}, the recording {}.",
+          FormatMs(static_cast<double>(report.model->period.ns()) / kNsPerMs / report.correction),
+          FormatTime(report.model->period)),
+      Style::kPlain, Style::kDim);
   constexpr double kFarOff = 1.25;
   if (std::max(report.correction, 1 / report.correction) > kFarOff) {
-    page.Paragraph("  - ",
-                   "That is far off: something that the simulation does not know took part, other "
-                   "programs on these cores most likely. Each forecast carries it, so they hold "
-                   "only while that goes on. headroom report names who used the machine.");
-  }
-  if (report.model->pickling_guessed) {
-    page.Paragraph("  - ",
-                   "The recorded loop prepares its batches itself: what it costs to hand them from "
-                   "worker to loop is a rough guess. A recording with one worker tells it.");
-  }
-  if (report.model->storage_guessed) {
     page.Paragraph(
         "  - ",
-        "Batches wait for files: whether the storage gives more to more workers is not "
-        "known, and the intervals hold both. storage=N says how many it serves at once.");
+        "That is far off. Most likely other programs used these cores. All forecasts include their "
+        "effect and hold only while it lasts. headroom report names who used the machine.");
+  }
+  if (report.model->pickling_guessed) {
+    page.Paragraph(
+        "  - ",
+        "The recorded loop prepares its batches itself, so the cost of passing them from worker to "
+        "loop is a rough guess. A recording with one worker measures it.");
+  }
+  if (report.model->storage_guessed) {
+    page.Paragraph("  - ",
+                   "Batches wait for files. It is unknown whether the storage scales with workers; "
+                   "the intervals cover both cases. storage=N sets how many it serves at once.");
   }
   if (report.model->machine_guessed)
-    page.Paragraph("  - ", "The number of cores was not recorded: cores=N says it.");
+    page.Paragraph("  - ", "The number of cores was not recorded: cores=N sets it.");
 }
 
 void WriteGpu(TextPage& page, const LoadingSplit& split) {
   if (!split.exposed_wait && !split.transfer) return;
   std::string text;
   if (split.exposed_wait)
-    text = fmt::format("feels {} of a step's wait", FormatTime(*split.exposed_wait));
+    text = fmt::format("idles {} per step during that wait", FormatTime(*split.exposed_wait));
   if (split.transfer) {
-    text += fmt::format("{}copies that nothing hides take {}", text.empty() ? "" : "; ",
+    text += fmt::format("{}exposed copies take {}", text.empty() ? "" : "; ",
                         FormatTime(*split.transfer));
   }
   page.Paragraph(fmt::format("  {:<9}", "GPU"), text, Style::kDim);
@@ -295,8 +296,8 @@ void WriteLoop(TextPage& page, const DataReport& report) {
   if (!waits) page.Paragraph("  ", BoundSentence(report));
   WriteGpu(page, split);
   page.Paragraph("  ",
-                 "Which stage of the loader takes the time, and what would cure it, is not in a "
-                 "profiler's trace: headroom record -- python train.py has it, without a change to "
+                 "A profiler's trace does not show which stage of the loader is slow. headroom "
+                 "record -- python train.py records it, without a change to "
                  "the program.");
 }
 
@@ -359,8 +360,8 @@ std::string RenderDataText(const DataReport& report, const PageStyle& style) {
   };
   const LoaderSettings& s = loader.settings;
   std::string settings =
-      s.workers == 0 ? "no workers: the loop prepares each batch itself"
-                     : fmt::format("{}, {} a worker ahead", Plural(s.workers, "worker"),
+      s.workers == 0 ? "no workers: the loop prepares each batch"
+                     : fmt::format("{}, {} ahead per worker", Plural(s.workers, "worker"),
                                    (s.prefetch == 1 ? std::string("1 batch")
                                                     : fmt::format("{} batches", s.prefetch)));
   if (s.batch_size) settings += fmt::format(", batches of {}", *s.batch_size);
@@ -378,13 +379,13 @@ std::string RenderDataText(const DataReport& report, const PageStyle& style) {
     line("a batch", fmt::format("{} to prepare", FormatTime(split.batch)));
   }
   if (split.called_bytes && *split.called_bytes > 0) {
-    line("files", fmt::format("{} read a batch, {} of it from storage, the rest was in memory",
+    line("files", fmt::format("{} read per batch, {} of it from storage, the rest from memory",
                               FormatBytes(*split.called_bytes),
                               FormatBytes(std::min(*split.read_bytes, *split.called_bytes))));
   }
   if (s.workers > 0) {
     line("queue", fmt::format("{:.1f} batches ready when the loop asks; workers are busy {} of "
-                              "their time; taking a batch over takes {}",
+                              "their time; receiving a batch takes {}",
                               split.ready, FormatPercent(100 * split.workers_busy),
                               FormatTime(split.handover)));
   }
@@ -394,24 +395,24 @@ std::string RenderDataText(const DataReport& report, const PageStyle& style) {
   }
   WriteGpu(page, split);
   if (split.throttled_cores && *split.throttled_cores >= 0.01) {
-    line("quota", fmt::format("of the control group: held {:.2g} cores back on average",
+    line("quota", fmt::format("of the control group: it withheld {:.2g} cores on average",
                               *split.throttled_cores));
   }
   for (const std::string& failure : loader.failures) line("failure", failure);
   if (report.loaders.size() > 1) {
     line("others",
-         fmt::format("{} with other settings: --loader 1 is the one that the loop waits for "
-                     "longest, --loader {} the last",
-                     Plural(static_cast<std::int64_t>(report.loaders.size()) - 1, "loader"),
-                     report.loaders.size()));
+         fmt::format(
+             "{} with other settings: the loop waits longest for --loader 1, least for --loader {}",
+             Plural(static_cast<std::int64_t>(report.loaders.size()) - 1, "loader"),
+             report.loaders.size()));
   }
   WriteStages(page, loader);
   if (report.probe) WriteProbe(page, *report.probe);
   if (report.model) {
     WriteOptions(page, report);
   } else {
-    page.Heading("What other settings would buy", "", Style::kPlain);
-    page.Paragraph("  ", fmt::format("Not known: {}.", report.no_forecast));
+    page.Heading("Forecast of other settings", "", Style::kPlain);
+    page.Paragraph("  ", fmt::format("Unknown: {}.", report.no_forecast));
   }
   return std::move(page).Take();
 }

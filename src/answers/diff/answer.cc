@@ -44,7 +44,7 @@ Result<bool> HasSeveralRanks(std::vector<ProfiledTrace>& files) {
         without, fmt::join(ranks, ", ")));
   }
   if (worlds.size() > 1) {
-    return Status::Usage(fmt::format("the files are of jobs of {} ranks: give those of one job",
+    return Status::Usage(fmt::format("the files are from jobs of {} ranks: give those of one job",
                                      fmt::join(worlds, " and of ")));
   }
   return true;

@@ -56,7 +56,7 @@ TEST(JoinTraces, RefusesTracesThatDoNotBelongTogether) {
     std::vector<ProfiledTrace> traces;
     const char* words;
   } kCases[] = {{{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10)}, "c does not say its rank"},
-                {{of_job, of_other_job}, "the files are of jobs of 2 and of 8 ranks"},
+                {{of_job, of_other_job}, "the files are from jobs of 2 and of 8 ranks"},
                 {{Trace("a", 10, 0), Trace("b", 10, 1), Trace("c", 10, 1)},
                  "rank 0 has 1 files and rank 1 has 2"}};
   for (const auto& c : kCases) {

@@ -31,7 +31,7 @@ Result<BaselineList> ListBaselines(const std::string& folder) {
         list.baselines.emplace_back(ListedBaseline{.file = entry.path().filename().string()});
     Result<std::optional<JobProfile>> profile = FindBaseline(entry.path().string(), folder);
     if (!profile.ok()) {
-      row.problem = "not a baseline that can be read";
+      row.problem = "not a readable baseline";
     } else if (!profile.value()) {
       row.problem = "not a baseline";
     } else {
@@ -86,7 +86,7 @@ std::string RenderBaselinesText(const BaselineList& list, const PageStyle& style
   }
   using Kind = TextColumn::Kind;
   if (rows.empty()) {
-    page.Paragraph("  ", "There is none; headroom baseline save NAME TRACE... saves one.");
+    page.Paragraph("  ", "No baselines. headroom baseline save NAME TRACE... saves one.");
   } else {
     page.Table({{"name", Kind::kName},
                 {"step"},

@@ -127,8 +127,7 @@ std::string RenderDiffMarkdown(const DiffReport& report, std::size_t max_bytes) 
     out = RenderWhole(report, std::min(top, report.top));
   }
   if (out.size() <= max_bytes) return out;
-  constexpr std::string_view kRemark =
-      "\nThe rest is left out: `--max-bytes` with more shows it.\n";
+  constexpr std::string_view kRemark = "\nThe rest is left out: a larger `--max-bytes` shows it.\n";
   // Whole lines: what begins one is markup. And no part that folds is left open.
   out.resize(out.rfind('\n', max_bytes - kRemark.size() - 1) + 1);
   const std::size_t opened = out.rfind("\n<details>"), closed = out.rfind("</details>");

@@ -122,7 +122,7 @@ TEST(DiffSentences, OfTheStep) {
   ExpectHas(NoiseSentence(diff), "The change is beyond noise (the spread over steps, and ");
   EXPECT_EQ(SideText(diff.a), "a.json: 12 steps, health A");
   EXPECT_EQ(NotComparableText(diff),
-            "not the same: gpu; where that is the change you test, say --accept gpu");
+            "not the same: gpu; if you test that change, add --accept gpu");
 }
 
 TEST(DiffSentences, ClaimNothingWithoutASpread) {

@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kLabels 
     {"host_wait", "GPU idle: waits for the host"},
     {"queue_wait", "GPU idle: gaps between queued tasks"},
     {"unexplained", "GPU idle: unexplained"},
-    {"median_less_mean", "uneven steps: median less mean"},
+    {"median_less_mean", "uneven steps: median minus mean"},
 }};
 
 std::string Percent(double percent) {
@@ -63,19 +63,18 @@ std::string StepSentence(const JobDiff& diff) {
 
 std::string NoiseSentence(const JobDiff& diff) {
   const Difference& step = diff.step;
-  if (!step.bounded)
-    return "One step has no spread to separate a change from noise: record more steps.";
+  if (!step.bounded) return "One step has no spread, so noise hides any change: record more steps.";
   const std::string on =
       step.of_runs ? fmt::format("the spread over {} runs", diff.a.runs.size() + diff.b.runs.size())
                    : fmt::format(
-                         "the spread over steps, and {:.1f} % from run to run that is assumed: one "
-                         "run each does not tell it",
+                         "the spread over steps, and an assumed {:.1f} % from run to run, because "
+                         "each side has one run",
                          100 * RunToRun(diff.a, diff.b, "step_ms"));
   if (diff.corrected && !step.is_noise() && !diff.corrected->is_noise() &&
       (step.delta > 0) != (diff.corrected->delta > 0)) {
     return fmt::format(
-        "Recording hides the change: it slows one of them more, and without it the change is the "
-        "other way. Go by the corrected steps (noise: {}).",
+        "Recording hides the change: it slows one side more. Without it, the change has the "
+        "opposite sign. Use the corrected steps (noise: {}).",
         on);
   }
   if (diff.step_changed()) return fmt::format("The change is beyond noise ({}).", on);
@@ -142,7 +141,7 @@ std::vector<std::string> RankSentences(const JobDiff& diff) {
         if (imbalance->ms < kMin) return "no rank is busier";
         return fmt::format("{} (rank {})", MsText(imbalance->ms), imbalance->busiest);
       },
-      "The busiest rank computes longer than the mean of all, a step: A {}; B {}.");
+      "The busiest rank computes longer than the mean, per step: A {}; B {}.");
   both(
       [](const JobProfile& side) -> std::string {
         if (!side.waiting) return "";
@@ -150,7 +149,7 @@ std::vector<std::string> RankSentences(const JobDiff& diff) {
             side.waiting->late.empty() ? "" : fmt::format(" ({})", side.waiting->late);
         return MsText(side.waiting->lost_ms) + late;
       },
-      "Late ranks cost the median rank per step: A {}; B {}.");
+      "Late ranks cost the median rank, per step: A {}; B {}.");
   return sentences;
 }
 
@@ -192,7 +191,7 @@ std::string NotComparableText(const JobDiff& diff) {
       differ.push_back(fact.name);
   }
   if (differ.empty()) return "";
-  return fmt::format("not the same: {}; where that is the change you test, say --accept {}",
+  return fmt::format("not the same: {}; if you test that change, add --accept {}",
                      fmt::join(differ, ", "), fmt::join(differ, ","));
 }
 

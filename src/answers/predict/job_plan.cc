@@ -82,8 +82,8 @@ Status JobPlanQuestion::Check() const {
   }
   if (!of_a_job || total_steps) return Status::Ok();
   return Status::Usage(
-      "--max-hours, --max-money, --region, --pue and --carbon are about a "
-      "whole job: say its length with --total-steps N");
+      "--max-hours, --max-money, --region, --pue and --carbon describe a whole job: give its "
+      "length with --total-steps N");
 }
 
 Status JobPlan::LoadCarbon() {
@@ -162,8 +162,8 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices) {
       [&](const InstancePrice& price) { return price.currency == prices_.front().currency; });
   if (question_.max_money && !one_currency) {
     return Status::Usage(
-        "--max-money is of one currency, and the list of prices has several; leave the others out, "
-        "or choose a --provider");
+        "--max-money has one currency, but the price list has several; leave the others out, or "
+        "choose a --provider");
   }
   for (const InstancePrice& price : prices_) {
     const DeviceSpec* device = devices.Find(price.gpu);
@@ -228,7 +228,7 @@ JobPlan::Place JobPlan::PlaceOf(const InstancePrice& price) const {
               .pue = question_.pue.empty() && overhead != nullptr ? overhead->value : pue_value_};
   const bool unknown = question_.region.empty() && there == nullptr;
   place.text =
-      fmt::format("{}{} ({:.0f} g a kWh, {}), times {:.2f}", place.grid->name,
+      fmt::format("{}{} ({:.0f} g per kWh, {}), times {:.2f}", place.grid->name,
                   unknown ? fmt::format(", as no grid of '{}' is known", price.region) : "",
                   place.grid->g_co2_per_kwh, place.grid->year, place.pue);
   return place;
@@ -261,9 +261,9 @@ void JobPlan::Make(PredictReport& report) const {
   for (PredictedTarget& target : report.targets) AddMoneyPerSample(target);
   if (!question_.total_steps) return;
   report.total_steps = static_cast<double>(*question_.total_steps);
-  report.carbon =
-      fmt::format("{} ({:.0f} g a kWh, {}, {}: {}), times {:.2f} for the data centre", grid_->name,
-                  grid_->g_co2_per_kwh, grid_->basis, grid_->year, grid_->source, pue_value_);
+  report.carbon = fmt::format("{} ({:.0f} g per kWh, {}, {}: {}), times {:.2f} for the data centre",
+                              grid_->name, grid_->g_co2_per_kwh, grid_->basis, grid_->year,
+                              grid_->source, pue_value_);
   for (std::size_t begin = 0, end = 0; begin < report.targets.size(); begin = end) {
     while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
       ++end;

@@ -35,20 +35,19 @@ std::vector<std::string> RemarksOn(const CsvTable& table,
                                   fmt::join(misspelt, ", ")));
   const TableUncertainty doubts = UncertaintyOf(operators, source, models.constants());
   if (doubts.implausible > 0) {
-    remarks.push_back(fmt::format(
-        "{}: {} took a time that {} cannot have taken, or 100 times what it should; latency_ms "
-        "is in milliseconds",
-        table.Place(doubts.first),
-        doubts.implausible == 1
-            ? "the row"
-            : fmt::format("this and {}", Plural(doubts.implausible - 1, "more row")),
-        source.device->short_name));
+    remarks.push_back(
+        fmt::format("{}: {} took a time that {} cannot have taken, or 100 times what it should; "
+                    "latency_ms is in milliseconds",
+                    table.Place(doubts.first),
+                    doubts.implausible == 1
+                        ? "the row"
+                        : fmt::format("this and {}", Plural(doubts.implausible - 1, "more row")),
+                    source.device->short_name));
   }
   if (on_tensor_cores > 0) {
-    remarks.push_back(
-        fmt::format("{} on tensor cores: only ever held against one H200, so their ranges are "
-                    "{} times as wide",
-                    Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
+    remarks.push_back(fmt::format(
+        "{} on tensor cores: validated against one H200 only, so their ranges are {} times as wide",
+        Plural(on_tensor_cores, "row"), kTensorCoreDoubt));
   }
   if (elsewhere > 0) {
     remarks.push_back(fmt::format("{} rows are of another device than {} and have no prediction",

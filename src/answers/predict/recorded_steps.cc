@@ -132,13 +132,13 @@ Status AddRecordedStep(const Job& job, const Baseline& baseline, const GpuModels
       has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
   if ((whole_job || question.batch_curve) && !has_steps) {
     return Status::NoAnswer(fmt::format(
-        "{}: nothing marks its steps, which --total-steps and --batch-curve are about; {}",
+        "{}: nothing marks its steps, which --total-steps and --batch-curve require; {}",
         question.trace, HowToTellSteps(job.store().metadata.recorded_as())));
   }
   if (question.batch_curve && !samples) {
     return Status::NoAnswer(fmt::format(
-        "{}: --batch-curve: the trace does not tell the samples of a step, as no "
-        "operator of the forward has shapes; record them: {}",
+        "{}: --batch-curve: the samples per step are unknown, because no forward operator has "
+        "shapes; record them: {}",
         question.trace, RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as())));
   }
   PredictBaseline base = {.trace = question.trace,

@@ -220,7 +220,7 @@ TEST(AddRecordedStep, RefusesQuestionsAboutStepsOrSamplesThatTheTraceLacks) {
       {shapeless,
        {.trace = "a.json", .batch_curve = true},
        false,
-       "a.json: --batch-curve: the trace "}};
+       "a.json: --batch-curve: the samples per step "}};
   for (const auto& c : kCases) {
     PredictReport report;
     const Status status = Add(c.recorded, {"T4"}, c.question, report, c.whole_job);

@@ -116,7 +116,7 @@ TEST(PredictText, AWholeJobHasTimeMoneyAndPlaces) {
   for (const char* words :
        {"The whole job", "12.50 USD", "does not fit", "Where to run it  by price", "cloud big west",
         "2024-05  best\n", "  Prices    list of 2024-05\n",
-        "of the GPUs, wherever they stand: 400 g/kWh", "as much as a car drives"})
+        "of the GPUs, at any location: 400 g/kWh", "as much as a car drives"})
     ExpectHas(text, words);
 }
 
@@ -134,7 +134,7 @@ TEST(PredictText, WithoutOptionsSaysWhy) {
   report.options.clear();
   ExpectHas(Text(report), "no instance in the list has one of these GPUs and fits");
   report.options_over_limits = 1;
-  ExpectHas(Text(report), "1 option over --max-hours or\n            --max-money is left out\n");
+  ExpectHas(Text(report), "1 option over --max-hours or --max-money is\n            left out\n");
   report.options_over_limits = 0;
   report.not_scaled_out = {{"its network is not known", {"H200", "T4"}}};
   ExpectHas(Text(report), "no instance in the list has as many of these GPUs as the job");
@@ -169,7 +169,7 @@ TEST(PredictText, ABatchCurveMarksKneeAndBest) {
   curve.knee = curve.best = 16;
   const std::string text = Text(report);
   for (const char* words : {"recorded\n", "knee, best that fits\n", "4.00 GB to 8.00 GB",
-                            "may not fit\n", "unknown", "From the knee on"})
+                            "may not fit\n", "unknown", "Beyond the knee"})
     ExpectHas(text, words);
   const Json json = Json::parse(RenderPredictJson(report))["targets"][1]["batch_curve"];
   EXPECT_EQ(json["knee_samples"], 16);

@@ -61,7 +61,7 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
                    Style::kBold, Style::kWarning);
   }
   if (memory.sharded.empty()) return;
-  text = "a rank then takes";
+  text = "memory per rank:";
   for (const ShardedMemory& sharded : memory.sharded) {
     text += fmt::format("{} {} with stage {} on {}", &sharded == &memory.sharded.front() ? "" : ",",
                         FormatBytes(sharded.peak_bytes), sharded.sharding.stage,
@@ -73,11 +73,11 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
 void WriteEnergyParts(TextPage& page, const StepEnergy& energy, std::int64_t gpus,
                       std::optional<std::int64_t> samples) {
   if (energy.idle_joules <= 0) return;
-  std::string text = fmt::format(
-      "forward {}, backward {}, optimizer {}, other work {}, and {} that a GPU at rest draws",
-      FormatEnergy(energy.phase_joules[0]), FormatEnergy(energy.phase_joules[1]),
-      FormatEnergy(energy.phase_joules[2]), FormatEnergy(energy.phase_joules[3]),
-      FormatEnergy(energy.idle_joules));
+  std::string text =
+      fmt::format("forward {}, backward {}, optimizer {}, other work {}, and {} idle power",
+                  FormatEnergy(energy.phase_joules[0]), FormatEnergy(energy.phase_joules[1]),
+                  FormatEnergy(energy.phase_joules[2]), FormatEnergy(energy.phase_joules[3]),
+                  FormatEnergy(energy.idle_joules));
   if (samples)
     text += fmt::format("; {} a sample",
                         FormatEnergy(energy.joules / static_cast<double>(*samples * gpus)));
@@ -94,12 +94,11 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
                              FormatMs(baseline.host_ms), FormatMs(baseline.gpu_ms)),
                  Style::kBold);
   if (baseline.gpus > 1) {
-    page.Paragraph(
-        "  Job       ",
-        fmt::format("on {} GPUs, each of which is taken to do what the recorded one does: "
-                    "energy, money and CO2 are of all",
-                    baseline.gpus),
-        Style::kBold);
+    page.Paragraph("  Job       ",
+                   fmt::format("on {} GPUs, each assumed to do what the recorded one does; energy, "
+                               "money and CO2 are totals",
+                               baseline.gpus),
+                   Style::kBold);
   }
   if (baseline.energy) {
     page.Paragraph("  Energy    ",
@@ -116,8 +115,8 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
   WriteMemory(page, baseline);
   if (baseline.ratio_only_share > 0) {
     page.Paragraph("  Models    ",
-                   fmt::format("{} of the GPU time is of kernels without shapes: carried over by "
-                               "ratios of the GPUs' figures alone",
+                   fmt::format("{} of the GPU time is in kernels without shapes, scaled only by "
+                               "ratios of the GPUs' figures",
                                FormatPercent(100 * baseline.ratio_only_share)),
                    Style::kBold);
   }
@@ -148,7 +147,7 @@ void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets
     if (target.measured_operators == 0) continue;
     page.Paragraph(
         "  ",
-        fmt::format("{}: {} measured on it: they tell of {} of the GPU time.", target.gpu,
+        fmt::format("{}: {} measured on it, covering {} of the GPU time.", target.gpu,
                     Plural(static_cast<std::int64_t>(target.measured_operators), "operator"),
                     FormatPercent(100 * target.measured_share)),
         Style::kPlain, Style::kDim);
@@ -167,12 +166,12 @@ void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
     std::string text;
     if (count > kMaxNames) {
       text = fmt::format(
-          "{} to {}, {} GPUs one below the other: ranges of neighbours overlap, so that the order "
-          "of neighbours is not certain.",
+          "{} to {}, {} GPUs one below the other: ranges of neighbours overlap, so their order is "
+          "uncertain.",
           names.front(), names.back(), count);
     } else if (count > 1) {
       text = fmt::format(
-          "{}: ranges of neighbours in this line overlap, so that the order of these is not "
+          "{}: ranges of neighbours in this line overlap, so their order is not "
           "certain.",
           fmt::join(names, ", "));
     }
@@ -294,8 +293,8 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
   });
   if (carried != targets.end()) {
     page.Paragraph("  ",
-                   fmt::format("Energy where it was not measured: by the model, times {:.2f}, "
-                               "which is what was measured on the recorded GPU over the model.",
+                   fmt::format("Unmeasured energy: the model times {:.2f}, the ratio of measured "
+                               "to modelled energy on the recorded GPU.",
                                *carried->energy->carried),
                    Style::kPlain, Style::kDim);
   }
@@ -309,11 +308,10 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
   });
   if (any) {
     page.Blank();
-    page.Paragraph(
-        "  ",
-        "From the knee on, twice the batch brings less than 10 % more throughput. Tight: "
-        "what is reserved leaves less than a tenth of the memory.",
-        Style::kPlain, Style::kDim);
+    page.Paragraph("  ",
+                   "Beyond the knee, doubling the batch adds less than 10 % throughput. Tight: "
+                   "less than a tenth of the memory is unreserved.",
+                   Style::kPlain, Style::kDim);
   }
 }
 
@@ -376,7 +374,7 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
   if (report.options.empty()) {
     std::string why = "no instance in the list has one of these GPUs and fits";
     if (!over_limits.empty())
-      why = fmt::format("no instance of the list does it within the limits: {}", over_limits);
+      why = fmt::format("no instance in the list meets the limits: {}", over_limits);
     else if (!not_scaled_out.empty())
       why = "no instance in the list has as many of these GPUs as the job";
     page.Paragraph("  Prices    ", why, Style::kBold,
@@ -412,13 +410,12 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
       links.push_back(std::move(link));
   }
   if (!links.empty()) {
-    page.Paragraph(
-        "  Links     ",
-        fmt::format("Of a job of one GPU on several, each takes the recorded batch, so there are "
-                    "as many times fewer steps for the same samples, and they sum gradients over "
-                    "the links of one machine: {} (headroom scale tells more).",
-                    fmt::join(links, "; ")),
-        Style::kBold, Style::kDim);
+    page.Paragraph("  Links     ",
+                   fmt::format("A one-GPU job on several GPUs keeps the recorded batch per GPU, so "
+                               "it needs fewer steps. Gradients are summed over the links of one "
+                               "machine: {} (details: headroom scale).",
+                               fmt::join(links, "; ")),
+                   Style::kBold, Style::kDim);
   }
   tell_left_out();
   const bool spread =
@@ -426,8 +423,8 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
                   [](const PlannedOption& planned) { return planned.option.instances > 1; });
   if (spread) {
     page.Paragraph("  ",
-                   "Exchanges between GPUs are taken as recorded, also across several instances, "
-                   "whose network may be slower: headroom scale tells of networks.",
+                   "Exchanges between GPUs take as long as recorded, even across instances with "
+                   "slower networks: headroom scale models networks.",
                    Style::kPlain, Style::kDim);
   }
   page.Paragraph(
@@ -467,9 +464,8 @@ std::string RenderPredictText(const PredictReport& report, const PageStyle& styl
   WriteOptions(page, report);
   page.Blank();
   if (!report.carbon.empty())
-    page.Paragraph("  CO2       ",
-                   fmt::format("of the GPUs, wherever they stand: {}", report.carbon), Style::kBold,
-                   Style::kDim);
+    page.Paragraph("  CO2       ", fmt::format("of the GPUs, at any location: {}", report.carbon),
+                   Style::kBold, Style::kDim);
   for (const std::string& equivalent : report.equivalents)
     page.Paragraph("            ", equivalent, Style::kPlain, Style::kDim);
   page.Paragraph("  Models    ", report.constants, Style::kBold, Style::kDim);

@@ -216,7 +216,7 @@ std::string JobReport::SlowestNote() const {
     return file.steps.p50 == slowest_->steps.p50;
   });
   if (alike && slowest_->steps.p50)
-    return fmt::format("{}, one of {} that are as fast", RankName(*slowest_), files_.size());
+    return fmt::format("{}, one of {} equally fast", RankName(*slowest_), files_.size());
   return fmt::format("{}, the {} of {}", RankName(*slowest_),
                      slowest_->steps.p50 ? "slowest" : "first", files_.size());
 }

@@ -282,7 +282,7 @@ TEST(JobReport, ALostStepIsInNoFigureOfAllRanks) {
 TEST(JobReport, SaysHowTheRankWasChosen) {
   std::vector<TraceReport> files = {DemoReport(), DemoReport()};
   files[0].input.rank = 4;
-  EXPECT_EQ(JobReport(files).SlowestNote(), "rank 4, one of 2 that are as fast");
+  EXPECT_EQ(JobReport(files).SlowestNote(), "rank 4, one of 2 equally fast");
   files = {BareReport(), BareReport()};
   files[0].input.rank = 4;
   EXPECT_EQ(JobReport(files).SlowestNote(), "rank 4, the first of 2");

@@ -92,20 +92,20 @@ std::string_view CauseText(std::string_view cause) {
 std::string_view GradeSentence(char grade, bool verdict) {
   switch (grade) {
     case 'A':
-      return "Nothing is damaged; what was not recorded is listed below.";
+      return "Nothing is damaged. Unrecorded data is listed below.";
     case 'B':
-      return "Something is missing or was repaired: the verdict stands; what does not is listed.";
+      return "Some data is missing or was repaired. The verdict is reliable; unreliable results "
+             "are listed.";
     case 'C':
-      return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
-                     : "Some conclusions are taken away.";
+      return verdict ? "Some conclusions are unreliable; the verdict has low confidence."
+                     : "Some conclusions are unreliable.";
     case 'D':
-      return verdict ? "The GPU work that was launched is not in it: what is said is of the host's "
-                       "clock."
-                     : "The verdict is taken away.";
+      return verdict ? "The launched GPU work was not recorded: all times are host times."
+                     : "Too much is missing for a verdict.";
     case 'E':
-      return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
+      return "Over a tenth of the events is lost: too many for a verdict or GPU times.";
     default:
-      return "Nothing to judge was recorded: no step, no operator, no GPU work.";
+      return "The trace has nothing to analyze: no step, no operator, no GPU work.";
   }
 }
 
@@ -118,7 +118,7 @@ std::string GradeText(const JobReport& job) {
                                [&](const auto& file) { return file.health.grade == job.grade(); });
   if (job.single() || all || worst == job.files().end()) return sentence;
   return fmt::format(
-      "Of {}, the worst of {} files: {}", RankName(*worst), job.files().size(),
+      "Worst of {1} files, {0}: {2}", RankName(*worst), job.files().size(),
       GradeSentence(worst->health.grade, worst->bottleneck.verdict != Verdict::kUnknown));
 }
 
@@ -128,11 +128,11 @@ std::string StepSourceText(const Steps& steps) {
     case StepSource::kAnnotation:
       return fmt::format("marks in the trace{}", marker);
     case StepSource::kInferred:
-      return fmt::format("inferred from what repeats{}; confidence {}{}", marker,
+      return fmt::format("inferred from repetition{}; confidence {}{}", marker,
                          steps.confidence.empty() ? "unknown" : steps.confidence,
                          steps.confidence_reason.empty() ? "" : ": " + steps.confidence_reason);
     case StepSource::kGiven:
-      return fmt::format("the marker that you gave{}", marker);
+      return fmt::format("your marker{}", marker);
     case StepSource::kNone:
       break;
   }
@@ -152,7 +152,7 @@ std::string SavesText(const Finding& finding) {
   // What helps a job that the GPU paces may cost one that the host paces.
   if (saves->high <= 0 && saves->low < 0) {
     return fmt::format(
-        "nothing: the {} gets longer by {}, by the {}", finding.of_stretch ? "recording" : "step",
+        "nothing: the {} gets longer by {} ({})", finding.of_stretch ? "recording" : "step",
         FormatTimeBetween(-saves->mid, -saves->high, -saves->low), finding.saves_note);
   }
   return fmt::format("{}{}{}: {}", bound ? "at most " : "",
@@ -260,7 +260,7 @@ std::string DearestCallbackText(const TraceReport& file) {
   const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
   std::string text = fmt::format("the most expensive is {}", cut(dearest->callback));
   if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
-  text += fmt::format(": {} of its own in {}", FormatTime(dearest->self),
+  text += fmt::format(": {} self time in {}", FormatTime(dearest->self),
                       Plural(dearest->count, "call"));
   if (dearest->share_pct)
     text += fmt::format(", {} of the steps' time", FormatPercent(*dearest->share_pct));
@@ -268,9 +268,8 @@ std::string DearestCallbackText(const TraceReport& file) {
 }
 
 std::string InputWaitText(const InputWait& wait) {
-  return fmt::format(
-      "a batch keeps the host waiting {}; the GPU feels {} of that, its work hides {}",
-      FormatTime(wait.host), FormatTime(wait.exposed), FormatTime(wait.hidden));
+  return fmt::format("the host waits {} per batch; {} of that idles the GPU, GPU work hides {}",
+                     FormatTime(wait.host), FormatTime(wait.exposed), FormatTime(wait.hidden));
 }
 
 std::string InputText(const InputInfo& input) {
@@ -296,7 +295,7 @@ std::string DeviceText(const DeviceInfo& device) {
   } else if (!device.compute_capability.empty() && !is_amd) {
     text += fmt::format(", compute capability {}", device.compute_capability);
   }
-  if (device.told_by_size) text += " (told by its size)";
+  if (device.told_by_size) text += " (inferred from its size)";
   return text;
 }
 

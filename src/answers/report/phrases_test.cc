@@ -71,7 +71,7 @@ TEST(Phrases, AChangeThatCostsIsNotRecommended) {
   finding.saves_ms = {.low = -3, .mid = -2, .high = 0};
   EXPECT_EQ(ActionLabel(finding), "do not");
   EXPECT_EQ(
-      SavesText(finding).rfind("nothing: the step gets longer by 2.0 ms (0.0-3.0), by the ", 0), 0u)
+      SavesText(finding).rfind("nothing: the step gets longer by 2.0 ms (0.0-3.0) (replay)", 0), 0u)
       << SavesText(finding);
   finding.saves_ms = {.low = 0, .mid = 0, .high = 0};
   EXPECT_EQ(ActionLabel(finding), "");

@@ -40,8 +40,8 @@ TraceReport DemoReport() {
   report.health.issues = {
       {.issue = ImportIssue::kOrphanTask,
        .count = 12,
-       .detail = "GPU tasks without a recorded launch; they count as GPU work, their operator is "
-                 "unknown. First at 0.120 ms. Record CPU activity too: ProfilerActivity.CPU, and "
+       .detail = "GPU tasks have no recorded launch; they count as GPU work, but their operator is "
+                 "unknown. First at 0.120 ms. Record CPU activity too (ProfilerActivity.CPU), and "
                  "start before the step.",
        .voids = {"operator and layer of those tasks"}},
       {.issue = ImportIssue::kNoStacks,

@@ -14,21 +14,20 @@ namespace {
 std::string ActionFor(LateCause cause) {
   switch (cause) {
     case LateCause::kMoreWork:
-      return "Give each rank as much to compute: of ranks that share out samples, batches of like "
-             "length or of equal cost; of stages or experts, other layers or another routing.";
+      return "Balance the work. Data parallel: batches of equal cost. Pipeline stages or experts: "
+             "move layers or change the routing.";
     case LateCause::kSlowGpu:
-      return "Compare that GPU's clock, temperature and power with the others', and who shares it "
-             "(headroom monitor on its machine); change the GPU or the machine.";
+      return "Compare that GPU's clock, temperature, power and processes with the others' "
+             "(headroom monitor on its machine); replace the GPU or the machine.";
     case LateCause::kLateStart:
-      return "Report on that rank's file alone: its loader, its host's threads, other programs on "
-             "its machine.";
+      return "Run headroom report on that rank's file alone: check its loader, its host threads "
+             "and other programs on its machine.";
     case LateCause::kUnknown:
     case LateCause::kNobodyIsLate:
       break;
   }
-  return "Record with record_shapes=True, which separates longer samples from a slower GPU; report "
-         "on "
-         "that rank's file alone.";
+  return "Record with record_shapes=True to tell longer samples from a slower GPU; run headroom "
+         "report on that rank's file alone.";
 }
 
 }  // namespace
@@ -58,8 +57,8 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
   }
   finding.share_pct = kPercent * waits.lost_share.value_or(0);
   finding.evidence = {
-      fmt::format("The median rank waits that long in collectives and computes nothing; {} "
-                  "collectives were joined over {} ranks",
+      fmt::format("The median rank waits that long in collectives for a late rank and computes "
+                  "nothing; {} collectives were matched over {} ranks",
                   job.alignment.collectives.size(), job.ranks.size())};
   if (!job.late.why.empty()) finding.evidence.push_back(job.late.why);
   finding.action = ActionFor(job.late.cause);
@@ -68,7 +67,8 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
   const double a_step =
       waits.lost.ms() / static_cast<double>(std::max<std::int64_t>(1, waits.steps));
   finding.saves_ms = MsInterval{.low = 0, .mid = a_step, .high = a_step};
-  finding.saves_note = "at most: without the lateness; as recorded, not replayed";
+  finding.saves_note =
+      "at most: if late ranks were as early as a typical one; as recorded, not replayed";
   finding.of_set = true;
   return found;
 }

@@ -9,10 +9,10 @@ namespace headroom {
 void WriteFindings(TextContext& c) {
   c.page.Heading("Findings", "", Style::kPlain);
   if (c.job.findings().empty())
-    return c.None("None: nothing stands out, or the trace does not carry a finding.");
+    return c.None("None: nothing stands out, or the trace lacks the data.");
   c.Meaning(
-      "What to change first: one that acts on the bottleneck, then by what each saves, or by the "
-      "time that it holds where that is not known. They overlap: do not add them up.");
+      "The fix for the bottleneck comes first, the rest by what each saves, or by its time if that "
+      "is unknown. They overlap: do not add them up.");
   if (const auto& engine = c.file.engine)
     c.page.Paragraph("  Forecasts: ", WindowText(*engine) + ".", Style::kDim, Style::kDim);
   int number = 0, small = 0;
@@ -26,7 +26,7 @@ void WriteFindings(TextContext& c) {
     if (number > 0) c.page.Blank();
     c.page.Paragraph(fmt::format("  {}. ", ++number), title, Style::kBold, Style::kBold);
     if (finding.row->share_pct) {
-      c.page.Line({{"     holds  ", Style::kDim},
+      c.page.Line({{"     takes  ", Style::kDim},
                    {fmt::format("{} of {}", FormatPercent(*finding.row->share_pct),
                                 finding.file->stretch ? "the recording" : "the mean step")}});
     }

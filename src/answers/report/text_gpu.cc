@@ -160,8 +160,8 @@ void WriteGpu(TextContext& c) {
 void WriteIdle(TextContext& c) {
   c.page.Heading("Idle causes", "by stream, whole trace", Style::kDim);
   c.Meaning(
-      "Why a stream stood still. Host: the next task was launched too late. Kernel: it was "
-      "queued and waited for other GPU work. Other: its launch is not known. Other streams may "
+      "Why a stream was idle. Host: the next task was launched too late. Kernel: it was "
+      "queued and waited for other GPU work. Other: its launch is unknown. Other streams may "
       "keep the GPU busy meanwhile.");
   std::vector<IdleEntry> entries;
   for (const TraceReport& file : c.job.files()) {

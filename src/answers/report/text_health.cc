@@ -102,7 +102,7 @@ void Issue(TextContext& c, const std::vector<const RowOfFile<HealthIssue>*>& kin
   c.page.Paragraph(std::string(11, ' '),
                    alike ? detail : fmt::format("On {}: {}", RankName(*most->file), detail));
   if (!most->row->voids.empty()) {
-    c.page.Paragraph("           takes away: ", Join(most->row->voids), Style::kWarning);
+    c.page.Paragraph("           unreliable: ", Join(most->row->voids), Style::kWarning);
   }
 }
 

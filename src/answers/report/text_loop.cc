@@ -48,9 +48,9 @@ void Answers(TextContext& c) {
   const DurationNs busy = file.breakdown->gpu.Sum();
   c.page.Paragraph(
       "  GPU         ",
-      c.HasGpuWork() ? fmt::format("works {} of the {} step", WithShare(busy, file.breakdown->wall),
+      c.HasGpuWork() ? fmt::format("busy {} of the {} step", WithShare(busy, file.breakdown->wall),
                                    FormatTime(file.breakdown->wall))
-                     : fmt::format("not known: {}", c.NoGpuWork()),
+                     : fmt::format("unknown: {}", c.NoGpuWork()),
       Style::kDim);
   c.page.Paragraph("  next batch  ",
                    FindTiming(file, "dataloader_next") == nullptr && file.loop->data_wait.ns() == 0
@@ -94,7 +94,7 @@ void Timings(TextContext& c) {
        {"median", Kind::kNumber, [](const TimingRow& r) { return Span{FormatMs(r.p50)}; }},
        {"p99", Kind::kNumber, [](const TimingRow& r) { return Span{FormatMs(r.p99)}; }},
        {"in steps", Kind::kNumber, [](const TimingRow& r) { return Span{FormatCount(r.count)}; }},
-       {"GPU in all", Kind::kNumber,
+       {"GPU total", Kind::kNumber,
         [](const TimingRow& r) { return Span{r.gpu ? FormatMs(*r.gpu) : ""}; }},
        {"told by", Kind::kText, [](const TimingRow& r) {
           return Span{r.source == "rest" ? "" : r.source, Style::kDim};
@@ -182,7 +182,7 @@ std::vector<MetricRow> FirstThingsFirst(std::vector<MetricRow> rows) {
 void WriteLoop(TextContext& c) {
   if (!c.file.loop || !c.file.breakdown) {
     c.page.Heading("Loop", "", Style::kPlain);
-    return c.None("Not known: it needs a step that is whole.");
+    return c.None("Unknown: this needs a complete step.");
   }
   c.page.Heading("Loop",
                  c.job.single()
@@ -199,8 +199,8 @@ void WriteRegions(TextContext& c) {
   WriteTable<RegionRow>(
       c,
       {"Regions",
-       "Ranges that you or your framework marked. own: without the regions inside. GPU: what it "
-       "works on behalf of the region.",
+       "Ranges that you or your framework marked. own: without inner regions. GPU: its work on "
+       "behalf of the region.",
        "No regions were marked: record_function(\"NAME\"), or the timers of headroom."},
       c.file.regions,
       {{"region", Kind::kName, [](const RegionRow& r) { return Span{r.key}; }},
@@ -222,9 +222,9 @@ void WriteCallbacks(TextContext& c) {
   WriteTable<CallbackRow>(
       c,
       {"Callbacks",
-       "Time in each callback of the trainer on each event. own: without callbacks that it calls; "
-       "in steps: the part inside whole steps; share: that of the steps' time.",
-       "No callbacks were recorded: they are ranges whose name holds \"callback\"."},
+       "Time in each trainer callback on each event. own: without nested callbacks; in steps: the "
+       "part inside complete steps; share: of the steps' time.",
+       "No callbacks were recorded: they are ranges whose name contains \"callback\"."},
       c.file.callbacks,
       {{"callback", Kind::kName, [](const CallbackRow& r) { return Span{r.callback}; }},
        {"event", Kind::kName,
@@ -249,7 +249,7 @@ void WriteMetrics(TextContext& c) {
       c,
       {"Machine while it ran",
        "Samples of the machine, then counters of the program, which have no unit. mean: weighted "
-       "with time.",
+       "by time.",
        "No metrics were recorded."},
       FirstThingsFirst(c.file.metrics),
       {{"metric", Kind::kName, [](const MetricRow& r) { return Span{r.name}; }},
@@ -276,7 +276,7 @@ void WriteRun(TextContext& c) {
   const std::optional<RunTime>& run = c.file.run;
   c.page.Heading("Run", run ? fmt::format("{} recorded", FormatTime(run->wall)) : "",
                  Style::kPlain);
-  if (!run) return c.None("Not known: it needs a step that is whole.");
+  if (!run) return c.None("Unknown: this needs a complete step.");
   c.Meaning(fmt::format("Where the time of the recording went; the rows sum to it.{}",
                         c.HasGpuWork()
                             ? " Compilation, garbage collection, checkpoints, memory calls, "

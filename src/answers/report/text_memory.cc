@@ -42,10 +42,11 @@ void Peak(TextContext& c, const MemoryUse& use) {
   }
   c.page.Paragraph(fmt::format("  {:<8} ", name), text, Style::kBold);
   if (use.growth_bytes_per_step && *use.growth_bytes_per_step > 0) {
-    c.page.Paragraph("           ",
-                     fmt::format("each step leaves {} more than the one before (median; {} steps)",
-                                 Bytes(*use.growth_bytes_per_step),
-                                 FormatCount(static_cast<std::int64_t>(use.steps.size()))));
+    c.page.Paragraph(
+        "           ",
+        fmt::format("each step leaves {} more than the previous one (median; {} steps)",
+                    Bytes(*use.growth_bytes_per_step),
+                    FormatCount(static_cast<std::int64_t>(use.steps.size()))));
   }
 }
 
@@ -69,12 +70,12 @@ void WriteMemory(TextContext& c) {
   c.page.Heading("Memory", c.job.single() ? "" : c.job.SlowestNote(), Style::kDim);
   if (c.file.memory.empty()) {
     return c.None(
-        "Not recorded: torch.profiler.profile(profile_memory=True) records what is allocated and "
-        "freed. What a step needs by its shapes: headroom predict.");
+        "Not recorded: torch.profiler.profile(profile_memory=True) records allocations. headroom "
+        "predict estimates memory from shapes.");
   }
   c.Meaning(
-      "What the framework had allocated at its peak, by what it is for, as far as when it was "
-      "allocated and freed tells (docs/report.md).");
+      "The framework's allocations at the peak, by purpose, inferred from when they were allocated "
+      "and freed (docs/report.md).");
   // The host holds a few scalars in most traces.
   constexpr std::int64_t kWorthShowing = 1'000'000;
   for (const MemoryUse& use : c.file.memory) {

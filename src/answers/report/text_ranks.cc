@@ -86,8 +86,7 @@ void WriteWaits(TextContext& c, const JobRanks& job) {
         [&](const RankRow& r) { return Span{r.work ? FormatWork(job, *r.work) : ""}; }},
        {"clock ahead", Kind::kNumber,
         [](const RankRow& r) {
-          return Span{r.clock->aligned ? FormatOffset(DurationNs(r.clock->offset_ns))
-                                       : "not known"};
+          return Span{r.clock->aligned ? FormatOffset(DurationNs(r.clock->offset_ns)) : "unknown"};
         }},
        {"within", Kind::kNumber, [](const RankRow& r) {
           return Span{r.clock->aligned ? FormatUs(r.clock->uncertainty) : "", Style::kDim};
@@ -100,8 +99,8 @@ void WriteClasses(TextContext& c, const JobRanks& job) {
   if (job.waits.classes.empty()) return;
   c.page.Blank();
   c.Meaning(
-      "Collectives, means. wait: from the first arrival to the last; transfer: from there to the "
-      "end; exposed: of both, while the rank computed nothing; bus: what each link carried.");
+      "Means per collective. wait: from the first arrival to the last; transfer: from there to the "
+      "end; exposed: part of both without compute; bus: bandwidth per link.");
   const std::vector<CollectiveClass>& rows = job.waits.classes;
   const std::span<const CollectiveClass> shown(rows.data(), std::min(rows.size(), c.Top()));
   const auto time = [](const char* head, DurationNs CollectiveClass::*part) {
@@ -166,7 +165,7 @@ void WritePipeline(TextContext& c, const JobRanks& job) {
 namespace {
 
 std::string HeadOf(const JobRanks& job) {
-  std::string head = fmt::format("{} files, {} collectives joined", job.ranks.size(),
+  std::string head = fmt::format("{} files, {} collectives matched", job.ranks.size(),
                                  job.alignment.collectives.size());
   if (job.waits.other_kinds > 0) head += fmt::format(" ({} not compared)", job.waits.other_kinds);
   return head;
@@ -177,10 +176,10 @@ std::string HeadOf(const JobRanks& job) {
 void WriteRanks(TextContext& c) {
   const JobRanks* job = c.options.ranks;
   c.page.Heading("Ranks", job == nullptr ? "" : HeadOf(*job), Style::kDim);
-  if (job == nullptr) return c.None("One rank alone: pass the files of all, or their folder.");
+  if (job == nullptr) return c.None("Only one rank: pass the files of all ranks, or their folder.");
   c.Meaning(
-      "Who waits for whom, on a clock that the collectives tell: the last to arrive holds all "
-      "others up.");
+      "Waits between ranks, on a clock aligned by collectives: the last rank to arrive delays all "
+      "others.");
   WriteVerdict(c, *job);
   for (const RankSetIssue& issue : job->issues) {
     // What is missing for a verdict of all.

@@ -20,7 +20,7 @@ std::string TextOf(const JobRanks* job, std::optional<std::size_t> top = {}) {
 
 TEST(TextRanks, OneRankSaysWhatItNeeds) {
   const std::string text = TextOf(nullptr);
-  EXPECT_NE(text.find("pass the files of all, or their folder"), std::string::npos) << text;
+  EXPECT_NE(text.find("pass the files of all ranks, or their folder"), std::string::npos) << text;
 }
 
 TEST(TextRanks, ListsTheRankThatHoldsTheOthersUpFirst) {
@@ -37,7 +37,7 @@ TEST(TextRanks, ARankWithoutAClockHasNoFigures) {
   JobRanks job = SlowRankOne();
   job.alignment.clocks[1].aligned = false;
   const std::string text = TextOf(&job);
-  EXPECT_NE(text.find("not known"), std::string::npos) << text;
+  EXPECT_NE(text.find("unknown"), std::string::npos) << text;
   EXPECT_EQ(text.find("2.00 h"), std::string::npos) << text;
 }
 

@@ -60,7 +60,7 @@ std::vector<RowColumn<StepEntry>> StepColumns(const TextContext& c, bool any_gpu
          const bool median =
              file->breakdown && e.file == file && e.row->index == file->breakdown->step_index;
          if (median) return Span{"median"};
-         if (e.row->lost_tasks) return Span{"not whole"};
+         if (e.row->lost_tasks) return Span{"incomplete"};
          return Span{e.row->of_other_kind ? std::string(NameOf(e.row->kind)) : std::string()};
        }}};
 }
@@ -91,10 +91,9 @@ void StepTable(TextContext& c) {
   }
   if (any_gpu) {
     c.Meaning(
-        "host late: GPU idle until the host launched the next task; includes idle behind "
-        "blocking calls. host: the step on the host. profiler: rough estimate of what recording "
-        "adds while the GPU waits for the host. queue, most: tasks launched but not started, "
-        "mean and most.");
+        "host late: GPU idle until the host launched the next task; includes idle after blocking "
+        "calls. host: the step on the host. profiler: rough cost of recording while the GPU waits "
+        "for the host. queue, most: tasks launched but not started, mean and maximum.");
   } else if (any_host) {
     c.Meaning("host: the step on the host.");
   }
@@ -166,10 +165,9 @@ void KindTable(TextContext& c) {
   c.page.Blank();
   WriteTable<Row>(c.page, kinds, columns);
   if (kinds.size() > 1) {
-    c.Meaning(fmt::format("Figures of the steps are of the {} steps{}.", NameOf(kinds.front().kind),
-                          CountedKind(kinds) == StepKind::kUnknown
-                              ? " and those whose kind is not known"
-                              : " alone"));
+    c.Meaning(fmt::format(
+        "Step figures cover the {} steps{}.", NameOf(kinds.front().kind),
+        CountedKind(kinds) == StepKind::kUnknown ? " and those of unknown kind" : " only"));
   }
 }
 
@@ -202,7 +200,7 @@ void WriteSteps(TextContext& c) {
   const StepSummary& summary = c.job.steps();
   if (!summary.p50 && summary.count > 0) {
     c.page.Heading("Step time", "", Style::kPlain);
-    c.None("Not known: of no step all GPU tasks were recorded.");
+    c.None("Unknown: no step has all its GPU tasks recorded.");
     return StepTable(c);
   }
   if (!summary.p50) {
@@ -217,8 +215,8 @@ void WriteSteps(TextContext& c) {
   const std::string iteration = IterationText(c.file, summary.kind);
   c.Meaning(c.AnyGpuWork()
                 ? fmt::format("One step is {}. It ends where its GPU work ends.", iteration)
-                : fmt::format("One step is {}, as long as the host takes for it: {}{}.", iteration,
-                              c.NoGpuWork(), c.file.health.cut ? " before the file was cut" : ""));
+                : fmt::format("One step is {}, timed on the host: {}{}.", iteration, c.NoGpuWork(),
+                              c.file.health.cut ? " before the file was cut" : ""));
   if (const std::optional<std::int64_t> every = c.file.steps.optimizer_every) {
     c.Meaning(fmt::format("The optimizer runs once in {} steps: each is one of {} micro-batches.",
                           *every, *every));
@@ -248,8 +246,8 @@ void WriteSteps(TextContext& c) {
 void WriteBreakdown(TextContext& c) {
   if (!c.file.breakdown) {
     c.page.Heading("Step breakdown", "", Style::kPlain);
-    return c.None(c.file.steps.list.empty() ? "Not known: it needs steps and host events."
-                                            : "Not known: it needs a step that is whole.");
+    return c.None(c.file.steps.list.empty() ? "Unknown: this needs steps and host events."
+                                            : "Unknown: this needs a complete step.");
   }
   const StepBreakdown& breakdown = *c.file.breakdown;
   c.page.Heading("Step breakdown",
@@ -260,7 +258,7 @@ void WriteBreakdown(TextContext& c) {
   const bool gpu = c.HasGpuWork();
   if (!gpu && breakdown.step.other == breakdown.wall) {
     return c.None(
-        "Not known: no range or operator says what the host does (data, forward, backward, "
+        "Unknown: no range or operator shows what the host does (data, forward, backward, "
         "optimizer, callbacks).");
   }
   c.Meaning(gpu ? "Where the step goes. Each moment belongs to one row, so the rows sum to the "

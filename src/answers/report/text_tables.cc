@@ -72,7 +72,7 @@ void WriteKernels(TextContext& c) {
        true},
       Bound()};
   std::string meaning =
-      "GPU time by kernel, copy or set. per step: in the steps that count. TC: tensor cores, by "
+      "GPU time by kernel, copy or set. per step: in the counted steps. TC: tensor cores, by "
       "name.";
   bool counted = false;
   const auto add = [&](const char* head, std::optional<double> UnitUse::*figure) {
@@ -100,7 +100,7 @@ void WriteOperators(TextContext& c) {
       c,
       {"Operators",
        c.HasGpuWork() ? "GPU time by the innermost framework operator that launched it. bound: "
-                        "what limits it on this GPU, and how near it comes."
+                        "what limits it on this GPU, and how close it gets."
                       : "The operators that the host ran.",
        NotRecorded(c, "operators", ImportIssue::kNoOperators)},
       shown,
@@ -191,10 +191,10 @@ void WriteSyncs(TextContext& c) {
 void WriteEfficiency(TextContext& c) {
   const Efficiency& e = c.file.efficiency;
   c.page.Heading("Efficiency", c.job.SlowestNote(), Style::kDim);
-  c.Meaning(c.file.steps.list.empty()
-                ? "How much of what the GPU could compute the trace does compute."
-                : "How much of what the GPU could compute the steps do compute; shares of GPU time "
-                  "are of theirs.");
+  c.Meaning(
+      c.file.steps.list.empty()
+          ? "The trace's share of the GPU's peak compute."
+          : "The steps' share of the GPU's peak compute. Shares of GPU time refer to the steps.");
   const auto row = [&](std::string_view name, const std::optional<std::string>& figure,
                        const std::string& note) {
     if (!figure)

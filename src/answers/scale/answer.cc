@@ -42,8 +42,8 @@ Status ScaleAnswer::Read() {
   }
   if (exchange_.shards() && question_.exchange_every > 1) {
     return Status::Usage(fmt::format(
-        "--schedule {} sends something in each step; what --exchange-every would save of it is not "
-        "told",
+        "--schedule {} sends something in each step; its savings from --exchange-every are "
+        "unknown",
         question_.schedule));
   }
   if (question_.split.micro_batches > 1 && question_.split.stages == 1) {
@@ -64,8 +64,8 @@ Status ScaleAnswer::Read() {
   for (const ScenarioCall& change : changes.value()) {
     const std::string_view name = change.scenario->name;
     if (std::find(kOfTheNetwork.begin(), kOfTheNetwork.end(), name) != kOfTheNetwork.end()) {
-      return Status::Usage(fmt::format(
-          "--with {}: says what --gpus, --bandwidth-gbps and --schedule say; use those", name));
+      return Status::Usage(
+          fmt::format("--with {}: use --gpus, --bandwidth-gbps and --schedule instead", name));
     }
     if (name == "batch-size" && question_.strong)
       return Status::Usage("--with batch-size and --strong both set the batch; give one of them");
@@ -100,7 +100,7 @@ Status ScaleAnswer::SplitJob(const Job& job, std::int64_t recorded_gpus,
                              std::optional<TensorParallel>& sharing, PipelineStages& stages) const {
   if (recorded_gpus > 1) {
     return Status::NoAnswer(
-        "the recorded job is shared out over several GPUs already, as it was written to; "
+        "the recorded job already runs on several GPUs; "
         "--tensor-parallel and --pipeline-parallel need a recording on one GPU");
   }
   Result<TracedLayers> found = TracedLayers::Find(job);
@@ -156,7 +156,7 @@ Result<ScaleReport> ScaleAnswer::OfTrace(const Job& job, Forecaster& forecaster,
   const std::optional<std::int64_t> recorded = RecordedGpus(job);
   if (!recorded) {
     report.no_answer =
-        "the recorded job communicates, and its trace does not say among how many GPUs";
+        "the recorded job communicates, but its trace does not state its number of GPUs";
     return report;
   }
   report.recorded_gpus = *recorded;
@@ -222,7 +222,7 @@ Result<ScaleReport> ScaleAnswer::OfLoop(const TraceStore& store, const Reference
   ScaleReport report = ReportOf(analysis.path);
   if (!IsPlain() || question_.split.Gpus() > 1) {
     report.no_answer =
-        "a loop without GPU work supports only ddp, per-tensor and local-sgd, and no "
+        "a loop without GPU work allows only ddp, per-tensor and local-sgd, and no "
         "changes";
     return report;
   }
@@ -246,7 +246,7 @@ Result<ScaleReport> ScaleAnswer::OfList(const std::string& path, const OperatorL
                                         const DeviceRates& rates, const GpuModels& models) const {
   if (!IsPlain()) {
     return Status::Usage(
-        "a list of operators (--ops) supports only ddp, per-tensor and local-sgd, and no "
+        "a list of operators (--ops) allows only ddp, per-tensor and local-sgd, and no "
         "--with");
   }
   ScaleReport report = ReportOf(path);

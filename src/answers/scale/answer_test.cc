@@ -16,7 +16,7 @@ TEST(ScaleAnswer, RefusesWhatContradictsItself) {
   } kCases[] = {
       {{.schedule = "no-such"}, "no-such"},
       {{.schedule = "local-sgd"}, "--exchange-every N"},
-      {{.schedule = "zero-3", .exchange_every = 4}, "--exchange-every would save"},
+      {{.schedule = "zero-3", .exchange_every = 4}, "its savings from --exchange-every"},
       {{.split = {.micro_batches = 4}}, "--pipeline-parallel"},
       {{.schedule = "zero-3", .split = {.tensor = 2}}, "leave --schedule"},
       {{.changes = "no-such"}, "no-such"},

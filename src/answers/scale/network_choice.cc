@@ -164,7 +164,7 @@ NamedNetwork NetworkChoice::AsRecorded(const Topology& topology) {
   constexpr double kBits = 8;
   return {.topology = topology,
           .description = fmt::format(
-              "{} Gbit/s and {} us a message, as the recorded collectives tell",
+              "{} Gbit/s and {} us per message, fitted to the recorded collectives",
               ThreeDigits(kBits * topology.between.bytes_per_ns),
               ThreeDigits(static_cast<double>(topology.between.latency.ns()) / kNsPerUs))};
 }

@@ -72,10 +72,10 @@ TEST(NetworkChoice, ARecordedNetworkHasThreeDigits) {
   Topology topology;
   topology.between = {.bytes_per_ns = 1.2346, .latency = DurationNs(14'567)};
   EXPECT_EQ(NetworkChoice::AsRecorded(topology).description,
-            "9.88 Gbit/s and 14.6 us a message, as the recorded collectives tell");
+            "9.88 Gbit/s and 14.6 us per message, fitted to the recorded collectives");
   topology.between = {.bytes_per_ns = 125, .latency = DurationNs(0)};
   EXPECT_EQ(NetworkChoice::AsRecorded(topology).description,
-            "1000 Gbit/s and 0 us a message, as the recorded collectives tell");
+            "1000 Gbit/s and 0 us per message, fitted to the recorded collectives");
 }
 
 TEST(NetworkChoice, TheListOfClustersIsAligned) {

@@ -74,14 +74,14 @@ TEST(ScaleText, SaysWhatTheBaselineIsOf) {
   report.source = "operators";
   report.gpu = "H200";
   report.deviation.reset();
-  ExpectHas(Text(report), "on H200 by its operators, kernels alone and no optimizer");
+  ExpectHas(Text(report), "on H200 by its operators, kernels only, without an optimizer");
   ExpectHas(Text(report), "without stragglers: nothing was recorded");
   report.source = "trace";
   report.changes = "amp";
   report.recorded_gpus = 8;
   report.recorded_network = "NVLink";
   ExpectHas(Text(report), "with amp; recorded as one of 8, over NVLink; here");
-  ExpectHas(Text(report), "too few whole steps to know how they vary");
+  ExpectHas(Text(report), "too few complete steps to tell how they vary");
 }
 
 TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {
@@ -89,12 +89,12 @@ TEST(ScaleText, SaysHowTheRankWasChosenAndWhatOverlapCosts) {
   report.replayed_rank = 3;
   report.ranks = 1;
   report.overlap = OverlapSlowdown{.low = 1.1, .mid = 1.2, .high = 1.4, .kernels = 12};
-  ExpectHas(Text(report), "rank 3, the median by computing time; no other could be");
+  ExpectHas(Text(report), "rank 3, the median by compute time; no other rank is");
   ExpectHas(Text(report), "1.20 times as long beside a collective (1.10 to 1.40, of 12 that ran");
   report.ranks = 8;
   report.overlap->low = 0.9;
-  ExpectHas(Text(report), "rank 3, the median by computing time, of 8 on one clock");
-  ExpectHas(Text(report), "as long as alone: no\n             slowdown is applied\n");
+  ExpectHas(Text(report), "rank 3, the median by compute time, of 8 on one clock");
+  ExpectHas(Text(report), "as long as alone: no\n             slowdown is modelled\n");
 }
 
 TEST(ScaleText, ASplitIsExperimental) {

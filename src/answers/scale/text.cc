@@ -27,11 +27,11 @@ std::string_view Meaning(ScalingLimit limit, bool loop) {
     case ScalingLimit::kBandwidth:
       return "the bytes over the slowest link";
     case ScalingLimit::kLatency:
-      return "the number of messages, whatever their size";
+      return "the number of messages, regardless of size";
     case ScalingLimit::kStraggler:
       return "waiting for the slowest rank of each step";
     case ScalingLimit::kPipeline:
-      return "stages without work while the first and the last batch pass the others";
+      return "idle stages while the first and the last batch pass the others (bubble)";
   }
   return "";
 }
@@ -52,8 +52,8 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     step = time + ", on the CPU";
   }
   if (report.source == "operators") {
-    step =
-        fmt::format("{} on {} by its operators, kernels alone and no optimizer", time, report.gpu);
+    step = fmt::format("{} on {} by its operators, kernels only, without an optimizer", time,
+                       report.gpu);
   }
   if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
   if (report.recorded_gpus > 1)
@@ -63,11 +63,11 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
   if (report.replayed_rank) {
     page.Paragraph("  Replayed   ",
                    report.ranks > 1
-                       ? fmt::format("rank {}, the median by computing time, of {} on one "
-                                     "clock: what it waited for others is no transfer",
+                       ? fmt::format("rank {}, the median by compute time, of {} on one clock; its "
+                                     "waits for others do not count as transfer",
                                      *report.replayed_rank, report.ranks)
-                       : fmt::format("rank {}, the median by computing time; no other could be "
-                                     "compared with it, so what it waited is taken for transfer",
+                       : fmt::format("rank {}, the median by compute time; no other rank is "
+                                     "comparable, so its waits count as transfer",
                                      *report.replayed_rank),
                    Style::kBold);
   }
@@ -80,7 +80,7 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
                           "to {:.2f}, of {} that ran both ways); not so on one GPU",
                           overlap.mid, overlap.low, overlap.high, overlap.kernels)
             : fmt::format("kernels that ran beside a collective took {:.2f} to {:.2f} "
-                          "times as long as alone: no slowdown is applied",
+                          "times as long as alone: no slowdown is modelled",
                           overlap.low, overlap.high),
         Style::kBold);
   }
@@ -101,7 +101,8 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
                         FormatPercent(kPercent * *report.deviation))
       : report.source == "operators"
           ? "identical, without stragglers: nothing was recorded"
-          : "identical, without stragglers: too few whole steps to know how they vary",
+          : "identical, without stragglers: too few complete steps to tell how they "
+            "vary",
       Style::kBold);
 }
 
@@ -116,11 +117,10 @@ void WriteSplit(TextPage& page, const ModelParallel& split) {
                                              : fmt::format("{} batches go", split.micro_batches));
   }
   page.Paragraph("  Replicas   ", text, Style::kBold);
-  page.Paragraph(
-      "  ",
-      "Experimental: held against one measurement of shared layers and one of stages with a "
-      "single batch, both by lists of operators (docs/accuracy.md).",
-      Style::kPlain, Style::kWarning);
+  page.Paragraph("  ",
+                 "Experimental: validated against one measurement of shared layers and one of "
+                 "single-batch stages, both from operator lists (docs/accuracy.md).",
+                 Style::kPlain, Style::kWarning);
 }
 
 void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
@@ -197,8 +197,8 @@ std::string RenderScaleText(const ScaleReport& report, const PageStyle& style) {
                    Style::kDim);
   }
   page.Paragraph("  ",
-                 "Communication time is known to about a third; its cost depends on how "
-                 "much of it computation hides. exposed: what the step waits for it.",
+                 "Communication times are accurate to about a third; their cost depends on how "
+                 "much compute hides. exposed: the step's wait for them.",
                  Style::kPlain, Style::kDim);
   return std::move(page).Take();
 }

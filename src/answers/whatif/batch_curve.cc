@@ -64,7 +64,7 @@ void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPag
                                       [](const BatchPoint& point) { return point.too_large; });
   const std::string less = fmt::format("{:.0f} %", 100 * (kWorthDoubling - 1));
   if (curve.knee) {
-    page.Paragraph("  ", fmt::format("From {} samples on, twice the batch brings less than {} more "
+    page.Paragraph("  ", fmt::format("Beyond {} samples, doubling the batch adds less than {} "
                                      "throughput.",
                                      *curve.knee, less));
   } else if (too_large != curve.points.begin()) {

@@ -89,14 +89,13 @@ void AddTable(std::string_view head, const std::vector<PathPart>& parts, double 
 
 std::string SlackText(std::string_view side, const SlackSummary& slack) {
   if (slack.busy_ms <= 0) return fmt::format("the {} does nothing", side);
-  return fmt::format("of {} {} time {:.0f} % has none, half has {} or more",
-                     FormatMs(slack.busy_ms), side, 100 * slack.critical_ms / slack.busy_ms,
-                     FormatMs(slack.median_ms));
+  return fmt::format("{} {} time: {:.0f} % has none, half has {} or more", FormatMs(slack.busy_ms),
+                     side, 100 * slack.critical_ms / slack.busy_ms, FormatMs(slack.median_ms));
 }
 
 void AddPlan(const PlanExplanation& plan, TextPage& page) {
   page.Blank();
-  page.Heading(plan.name.empty() ? "What the step waits for" : "What it waits for then", plan.name,
+  page.Heading(plan.name.empty() ? "What the step waits for" : "What it then waits for", plan.name,
                Style::kDim);
   page.Paragraph(
       "  Critical path  ",
@@ -148,7 +147,7 @@ void WriteExplanationText(const Explanation& explanation, TextPage& page) {
   page.Blank();
   page.Heading("What the graph accounts for", "all recorded steps", Style::kDim);
   page.Paragraph("  Host  ",
-                 fmt::format("{} of host threads; {} of waits are edges; {} of silence that no "
+                 fmt::format("{} of host threads; {} of waits are edges; {} of gaps that no "
                              "event covers",
                              FormatMs(ledger.host.ms()), FormatMs(ledger.waits.ms()),
                              FormatMs(ledger.unexplained_host.ms())),

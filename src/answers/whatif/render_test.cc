@@ -89,7 +89,7 @@ TEST(WhatifText, AReplayThatIsOffGivesNoStep) {
   report.baseline.steps_note = "the first step was left out";
   report.forecasts.clear();
   const std::string text = Text(report);
-  ExpectHas(text, "120 ms as recorded; not known without the profiler");
+  ExpectHas(text, "120 ms as recorded; unknown without the profiler");
   ExpectHas(text, "is off by more than 1 %, so no forecast is given");
   ExpectHas(text, "  ! the first step was left out\n");
   EXPECT_EQ(text.find("99.5 ms"), std::string::npos);
@@ -111,7 +111,7 @@ TEST(WhatifText, RankingAndScoresFollowTheTable) {
   report.forecasts[0].interval_rule = {.scores = 5, .factor = 1.5};
   const std::string text = Text(report);
   ExpectHas(text, "  Not applicable, or unknown:\n  amp: the job already runs in bf16\n");
-  ExpectHas(text, "interval 1.50 times as wide as else, by 5 forecasts");
+  ExpectHas(text, "interval 1.50 times as wide, from 5 forecasts");
 }
 
 TEST(WhatifText, NoNameBreaksOut) {
@@ -213,7 +213,7 @@ TEST(BatchCurve, NotesTheKneeAndWhatDoesNotFit) {
       PageOf([](TextPage& page) { WriteBatchCurveText("batch-size:n=32", Curve(), page); });
   for (const char* words : {"recorded batch\n", "12.0 ms      1,330  +1.00 MB  knee\n",
                             "unknown  does not fit the GPU's memory\n",
-                            "From 16 samples on, twice the batch brings less than 10 % more"})
+                            "Beyond 16 samples, doubling the batch adds less than 10 %"})
     ExpectHas(text, words);
   BatchCurve no_knee = Curve();
   no_knee.knee.reset();
@@ -290,7 +290,7 @@ TEST(SweepRender, HasARowForWhatGains) {
 
 TEST(SweepRender, WithoutGainsSaysSo) {
   ExpectHas(PageOf([](TextPage& page) { WriteSweepText({}, page); }),
-            "No part of the work gains anything alone.");
+            "No single part of the work gains anything.");
   Sweep many = TwoTargets();
   many.targets.resize(25, many.targets[0]);
   for (SweepTarget& target : many.targets) target = many.targets[0];
@@ -340,7 +340,7 @@ TEST(ExplanationRender, HasThePathItsSlackAndTheLedger) {
   const std::string text = PageOf([](TextPage& page) { WriteExplanationText(OnePlan(), page); });
   for (const char* words :
        {"  Critical path  200 ms: 150 ms host, 40.0 ms GPU, 10.0 ms latencies and gaps\n",
-        "of 80.0 ms GPU time 50 % has none, half has 5.00 ms or more; the host does nothing",
+        "80.0 ms GPU time: 50 % has none, half has 5.00 ms or more; the host does nothing",
         "(2 more)", "20.0 ms  10.0 %\n", "-2.00 ms  -1.0 %\n", "2 tasks without a launch",
         "400 ms of host threads", "  edges   recorded  inferred\n  launch        12         3\n"})
     ExpectHas(text, words);

@@ -69,7 +69,7 @@ std::string RenderScoreText(const ScoreReport& report, const PageStyle& style) {
   page.Paragraph(
       "  Ledger    ",
       report.rule.scores < kMinScores
-          ? fmt::format("{} of {} scores that set the intervals of {} on this machine ({})",
+          ? fmt::format("{} of {} scores that calibrate the intervals of {} on this machine ({})",
                         report.rule.scores, kMinScores, ScenarioKind(record.scenario),
                         Printable(report.ledger))
           : fmt::format(
@@ -112,7 +112,7 @@ std::string RenderScoresJson(std::span<const LedgerRecord> records, const std::s
 std::string RenderScoresText(std::span<const LedgerRecord> records, const std::string& ledger,
                              const PageStyle& style) {
   TextPage page(style);
-  page.Heading("Forecasts and what came of them",
+  page.Heading("Forecasts and their outcomes",
                Plural(static_cast<std::int64_t>(records.size()), "record"), Style::kDim);
   std::vector<std::vector<Span>> rows;
   for (const LedgerRecord& record : records) {

@@ -43,11 +43,11 @@ std::string Text(const std::vector<LedgerRecord>& records) {
 
 TEST(ScoreText, ComparesTheForecastWithTheTrace) {
   const std::string text = Text(Report());
-  for (const char* words :
-       {"  Before    100 ms (before.json)\n", "  Forecast  84 ms (70-90)\n",
-        "  After     80.0 ms, the trace without its profiler (after.json)\n",
-        "  Error     +5.0 %; the interval held\n",
-        "  Ledger    2 of 3 scores that set the intervals of fused-optimizer on this machine (l"})
+  for (const char* words : {"  Before    100 ms (before.json)\n", "  Forecast  84 ms (70-90)\n",
+                            "  After     80.0 ms, the trace without its profiler (after.json)\n",
+                            "  Error     +5.0 %; the interval held\n",
+                            "  Ledger    2 of 3 scores that calibrate the intervals of "
+                            "fused-optimizer on this machine\n            (l"})
     ExpectHas(text, words);
 }
 

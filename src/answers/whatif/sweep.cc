@@ -64,7 +64,7 @@ void WriteSweepJson(const Sweep& sweep, JsonWriter& json) {
 
 void WriteSweepText(const Sweep& sweep, TextPage& page) {
   page.Blank();
-  page.Heading("Step time in ms, were one part of the work faster", "", Style::kDim);
+  page.Heading("Step time in ms if one part of the work were faster", "", Style::kDim);
   std::vector<std::vector<Span>> rows;
   std::size_t left_out = 0;
   bool any_knee = false;
@@ -83,7 +83,7 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
     rows.push_back(std::move(row));
   }
   if (rows.empty()) {
-    page.Paragraph("  ", "No part of the work gains anything alone.");
+    page.Paragraph("  ", "No single part of the work gains anything.");
   } else {
     std::vector<TextColumn> columns = {
         {"part", TextColumn::Kind::kText}, {"name", TextColumn::Kind::kName}, {"takes"}};
@@ -103,7 +103,7 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
   }
   if (sweep.next.empty()) return;
   page.Blank();
-  page.Heading("Best next fix", "each twice as fast, on top of those above it", Style::kDim);
+  page.Heading("Best next fix", "each twice as fast, in addition to those above", Style::kDim);
   std::vector<std::vector<Span>> fixes;
   for (const NextFix& fix : sweep.next) {
     fixes.push_back({{std::string(Name(fix.kind))},

@@ -31,7 +31,7 @@ std::string_view ValidityText(Validity validity) {
 std::string RenderForecastText(const ForecastReport& report, const PageStyle& style) {
   TextPage page(style);
   const Baseline& baseline = report.baseline;
-  page.Heading("What a change would buy", report.path, Style::kDim);
+  page.Heading("Forecast of a change", report.path, Style::kDim);
   if (!report.no_answer.empty()) {
     page.Paragraph("  ! ", "unknown: " + report.no_answer, Style::kWarning);
     return std::move(page).Take();
@@ -48,7 +48,7 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
                                FormatMs(baseline.host_limit_ms), FormatMs(baseline.gpu_limit_ms)));
   } else {
     page.Paragraph("  Step  ",
-                   fmt::format("{} as recorded; not known without the profiler",
+                   fmt::format("{} as recorded; unknown without the profiler",
                                FormatMs(baseline.traced_step_ms)),
                    Style::kBold);
   }
@@ -101,10 +101,10 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
   }
   for (const Forecast& forecast : report.forecasts) {
     if (!forecast.interval_rule) continue;
-    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, style.charset)),
-                   fmt::format("interval {:.2f} times as wide as else, by {} forecasts that were "
-                               "scored on this machine",
-                               forecast.interval_rule->factor, forecast.interval_rule->scores));
+    page.Paragraph(
+        fmt::format("  {}: ", Printable(forecast.name, style.charset)),
+        fmt::format("interval {:.2f} times as wide, from {} forecasts scored on this machine",
+                    forecast.interval_rule->factor, forecast.interval_rule->scores));
   }
   if (report.explanation) WriteExplanationText(*report.explanation, page);
   if (!report.self_check.empty()) WriteSelfCheckText(report.self_check, page);

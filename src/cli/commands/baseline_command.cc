@@ -43,7 +43,7 @@ BaselineCommand::BaselineCommand(Command parent) : folder_(kBaselineFolder) {
   command_.RequireCommand();
   save_ = command_.AddCommand("save", "Save the profile of one run or of repeated ones",
                               kBaselineExamples);
-  save_.AddOption("NAME", name_, "Of the baseline: letters, digits, '.', '_' and '-'")
+  save_.AddOption("NAME", name_, "Name of the baseline: letters, digits, '.', '_' and '-'")
       .Required()
       .TypeName("");
   save_.AddOption("TRACE", traces_, "Traces of one job: repeated runs, or their folder")
@@ -51,7 +51,7 @@ BaselineCommand::BaselineCommand(Command parent) : folder_(kBaselineFolder) {
       .TypeName("");
   save_.AddFlag("--force", force_, "Replace the baseline of that name");
   save_.AddFlag("--here", here_,
-                "The runs are of this machine as it is set up now: save its settings, too");
+                "The runs are from this machine in its current setup: also save its settings");
   AddJobFlags(save_, options_);
   save_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
   list_ = command_.AddCommand("list", "The baselines of the folder", kBaselineExamples);

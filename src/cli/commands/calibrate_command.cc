@@ -119,21 +119,21 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
 }  // namespace
 
 CalibrateCommand::CalibrateCommand(Command parent) {
-  command_ = parent.AddCommand("calibrate", "Measure this machine, for better forecasts",
-                               kCalibrateExamples);
+  command_ =
+      parent.AddCommand("calibrate", "Measure this machine for forecasts", kCalibrateExamples);
   command_.AddFlag("--host", host_, "Cost of recording, from short training loops in PyTorch");
   command_.AddFlag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
   command_.AddFlag("--network", between_,
                    "Latency and bandwidth between machines, in PyTorch, on each at once; needs -o");
-  command_.AddOption("--master", network_.master, "Of --network: where rank 0 is")
+  command_.AddOption("--master", network_.master, "With --network: where rank 0 is")
       .TypeName("ADDRESS:PORT");
-  command_.AddOption("--rank", network_.rank, "Of --network: number of this machine")
+  command_.AddOption("--rank", network_.rank, "With --network: number of this machine")
       .ShowDefault()
       .TypeName("R");
-  command_.AddOption("--world", network_.world, "Of --network: number of machines")
+  command_.AddOption("--world", network_.world, "With --network: number of machines")
       .ShowDefault()
       .TypeName("N");
-  command_.AddOption("--backend", network_.backend, "Of --network: gloo or nccl")
+  command_.AddOption("--backend", network_.backend, "With --network: gloo or nccl")
       .ShowDefault()
       .TypeName("NAME")
       .Check(OneOf({"gloo", "nccl"}));
@@ -157,7 +157,7 @@ Status CalibrateCommand::Run() {
   }
   for (const char* flag : {"--master", "--rank", "--world", "--backend"}) {
     if (!between_ && command_.is_given(flag))
-      return Status::Usage(fmt::format("{} belongs to --network", flag));
+      return Status::Usage(fmt::format("{} requires --network", flag));
   }
   if (between_) return CalibrateNetwork();
   return gpu_ ? CalibrateGpu() : CalibrateHost();
@@ -169,13 +169,13 @@ Status CalibrateCommand::CalibrateNetwork() const {
   if (colon == std::string::npos || colon == 0 || colon + 1 == measurement.master.size() ||
       measurement.master.find_first_not_of("0123456789", colon + 1) != std::string::npos) {
     return Status::Usage(
-        "--network needs --master ADDRESS:PORT: where rank 0 can be reached by all, e.g. "
+        "--network requires --master ADDRESS:PORT: where rank 0 can be reached by all, e.g. "
         "10.0.0.1:29500");
   }
   if (measurement.world < 2 || measurement.rank < 0 || measurement.rank >= measurement.world)
-    return Status::Usage("--world must be 2 or more, and --rank from 0 to --world less one");
+    return Status::Usage("--world must be at least 2, and --rank from 0 to --world minus 1");
   if (measurement.rank == 0 && (output_path_.empty() || output_path_ == "-")) {
-    return Status::Usage("--network needs -o FILE on rank 0: the cluster file that it writes");
+    return Status::Usage("--network requires -o FILE on rank 0: the cluster file that it writes");
   }
   constexpr double kUsualSeconds = 20;
   measurement.seconds = seconds_.value_or(kUsualSeconds);
@@ -190,7 +190,7 @@ Status CalibrateCommand::CalibrateNetwork() const {
 Status CalibrateCommand::CalibrateGpu() const {
   if (output_path_.empty() || output_path_ == "-") {
     return Status::Usage(
-        "--gpu needs -o FILE: the table goes where predictions for this GPU are made");
+        "--gpu requires -o FILE: the table goes where predictions for this GPU are made");
   }
   constexpr double kUsualSeconds = 60;
   const double seconds = seconds_.value_or(kUsualSeconds);

@@ -50,8 +50,7 @@ class ChakraFiles {
     if (written_.empty() && !failed.ok()) return failed;
     if (written_.empty()) {
       return Status::Usage(fmt::format(
-          "--rank {}: no trace says that it is of this rank, by what is in it or by its name",
-          rank_.value_or(0)));
+          "--rank {}: no trace names this rank in its content or file name", rank_.value_or(0)));
     }
     for (AtomicFile& file : written_) {
       if (Status status = file.Commit(); !status.ok()) return status;
@@ -79,8 +78,8 @@ class ChakraFiles {
     if (!rank && files_.paths.size() == 1) rank = rank_.value_or(0);
     if (!rank) {
       return Status::Usage(
-          fmt::format("{}: which rank it is of stands neither in it nor in its name; name it so "
-                      "(trace_rank3.json.gz), or export it alone",
+          fmt::format("{}: unknown rank: neither the trace nor the file name states it; name it "
+                      "like trace_rank3.json.gz, or export it alone",
                       Printable(path)));
     }
     if (rank_ && rank != rank_) return Status::Ok();

@@ -82,8 +82,7 @@ DataCommand::DataCommand(Command parent) {
   command_.AddOption("TRACE", trace_, "A recording of `headroom record`").TypeName("");
   command_.AddOption("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]").TypeName("");
   command_
-      .AddOption("--loader", loader_,
-                 "Of several loaders, the K-th by how long the loop waited for them")
+      .AddOption("--loader", loader_, "With several loaders: the K-th by the loop's waiting time")
       .ShowDefault()
       .TypeName("K")
       .Check(WholeNumber(1, 1'000'000));

@@ -49,7 +49,7 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
                  "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
       .Required()
       .TypeName("TRACE");
-  command_.AddOption("B", b_, "What is compared with it: the same").Required().TypeName("TRACE");
+  command_.AddOption("B", b_, "The run to compare, given like A").Required().TypeName("TRACE");
   command_.AddOption("--also-a", also_a_, "A repeated run of A; may be given several times")
       .TypeName("FILE")
       .OneValueEach();
@@ -57,14 +57,15 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
       .TypeName("FILE")
       .OneValueEach();
   command_.AddOption("--dir", folder_, "Folder of baselines").ShowDefault().TypeName("DIR");
-  command_.AddFlag("--here", here_,
-                   "B was recorded on this machine as it is set up now: compare its settings, too");
+  command_.AddFlag(
+      "--here", here_,
+      "B was recorded on this machine in its current setup: also compare its settings");
   command_.AddFlag("--full", full_, "Comparability, phases, operators and kernels too");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.diff/1");
   command_.AddFlag("--md", markdown_, "Markdown, e.g. for a pull request");
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 fmt::format("Length of --md at most, from 1000; rows are left out first [{}]",
+                 fmt::format("Maximum length of --md, at least 1000; drops rows first [{}]",
                              kMarkdownBytes))
       .TypeName("N")
       .Check(WholeNumber(1000, 1'000'000'000));
@@ -87,7 +88,7 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
       .Group(kGateGroup);
   command_
       .AddOption("--accept", accepted_,
-                 "Differences that are meant, as --gate names them: gpu, batch, math_dtype, ...")
+                 "Intended differences, as --gate names them: gpu, batch, math_dtype, ...")
       .TypeName("FACT,...")
       .Delimiter(',')
       .Check(Known(BlockingFacts()))
@@ -95,21 +96,16 @@ DiffCommand::DiffCommand(Command parent) : folder_(kBaselineFolder), top_(kTextR
       .Group(kGateGroup);
   command_
       .AddFlag("--allow-inconclusive", allow_inconclusive_,
-               "Exit with 0 where the noise hides whether a rule holds")
+               "Exit with 0 if noise hides whether a rule holds")
       .Group(kGateGroup);
   command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
 Status DiffCommand::CheckArguments() const {
   if (json_ && markdown_) return Status::Usage("choose one of --json and --md");
-  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
+  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes requires --md");
   if (gates_.empty() && allow_inconclusive_)
-    return Status::Usage("--allow-inconclusive is of a gate: give --gate RULE");
-  if (options_.measured_step_ms) {
-    return Status::Usage(
-        "--measured-step-ms is the step of one run, and diff compares two: leave it out, or ask "
-        "headroom whatif --score for a forecast and a measured step");
-  }
+    return Status::Usage("--allow-inconclusive requires --gate RULE");
   if (Status status = CheckAccepted(accepted_); !status.ok()) return status;
   if (const Result<AnalysisOptions> analysis = AnalysisOf(options_); !analysis.ok())
     return analysis.status();

@@ -65,10 +65,10 @@ ExportCommand::ExportCommand(Command parent) {
       .TypeName("FORMAT")
       .Check(OneOf(kFormats));
   command_
-      .AddOption("-o,--output", output_path_,
-                 "Write to FILE, whole or not at all (csv: into a folder; chakra: to "
-                 "FILE.RANK.et); a trace is compressed "
-                 "where the name ends in .gz; - is stdout, for texts")
+      .AddOption(
+          "-o,--output", output_path_,
+          "Write to FILE, whole or not at all (csv: into a folder; chakra: to "
+          "FILE.RANK.et); a trace is compressed if the name ends in .gz; - is stdout, for texts")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
@@ -80,7 +80,7 @@ ExportCommand::ExportCommand(Command parent) {
                  "folded: time of the host, or of the GPU by what launched it [host]")
       .TypeName("host|gpu")
       .Check(OneOf({"host", "gpu"}));
-  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+  command_.AddOption("--rank", rank_, "This rank of a folder or of a merged file")
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   AddOpenFlags(command_, open_);
@@ -89,9 +89,9 @@ ExportCommand::ExportCommand(Command parent) {
 
 Status ExportCommand::CheckFlags(const TraceFiles& files) const {
   if (!table_.empty() && format_ != "csv")
-    return Status::Usage("--table is for --to csv: the other formats hold all of a trace");
+    return Status::Usage("--table requires --to csv: the other formats hold the whole trace");
   if (command_.is_given("--folded") && format_ != "folded")
-    return Status::Usage("--folded says whose time --to folded counts");
+    return Status::Usage("--folded requires --to folded");
   const bool is_trace = format_ == "perfetto" || format_ == "chrome" || format_ == "chakra";
   const bool is_folder = format_ == "csv" && table_.empty();
   if (to_stdout() && (is_trace || is_folder)) {

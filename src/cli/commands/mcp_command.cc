@@ -46,11 +46,11 @@ McpCommand::McpCommand(const Program& program)
       .OneValueEach();
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 "Of an answer, text and structured content together, from 3000")
+                 "Maximum size of an answer, text and structured content together, at least 3000")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(3000, 1'000'000'000));
-  command_.AddOption("--timeout", timeout_s_, "Seconds that a command may take, then it is ended")
+  command_.AddOption("--timeout", timeout_s_, "Maximum seconds per command")
       .ShowDefault()
       .TypeName("S")
       .Check(TimeLimit());
@@ -63,8 +63,8 @@ Status McpCommand::Run() {
   const mcp::ServerOptions options = {
       .version = program_.version(),
       .instructions = fmt::format(
-          "Headroom tells from profiler traces of deep-learning jobs where the time of a training "
-          "step goes, and what a change would buy. Files are opened below {} alone; relative paths "
+          "Headroom analyzes profiler traces of deep-learning jobs: where a training step's time "
+          "goes, and what a change would save. Files are opened below {} alone; relative paths "
           "begin at the first. Begin with report. What an answer leaves out is in left_out: pass "
           "its select and from to the same tool to see it.",
           folders.value().Names()),

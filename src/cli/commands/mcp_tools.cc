@@ -35,7 +35,7 @@ struct Row {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = {
       {.command = "report",
-       .title = "What holds a training job back",
+       .title = "What limits a training job",
        .description =
            "Reads a PyTorch-profiler trace or a recording (several, or a folder: a file a rank) "
            "and "
@@ -47,7 +47,7 @@ const std::vector<Row>& Rows() {
        .text = {"--md"},
        .fits_text = true},
       {.command = "whatif",
-       .title = "What a change would buy",
+       .title = "What a change would save",
        .description =
            "Replays a recorded training job with changes that nobody has made yet (mixed "
            "precision, "

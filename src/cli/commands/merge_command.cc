@@ -42,7 +42,7 @@ Status RefuseTwice(const std::vector<std::string>& paths) {
     const std::string same = path == first->second
                                  ? std::string("it is given twice")
                                  : fmt::format("that is the same file as {}", first->second);
-    return Status::Usage(fmt::format("{}: {}; give one trace a rank", path, same));
+    return Status::Usage(fmt::format("{}: {}; give one trace per rank", path, same));
   }
   return Status::Ok();
 }
@@ -57,7 +57,7 @@ MergeCommand::MergeCommand(Command parent) {
       .TypeName("");
   command_
       .AddOption("-o,--output", output_path_,
-                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+                 "Write to FILE, whole or not at all; compressed if it ends in .gz")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();

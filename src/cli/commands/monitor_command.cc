@@ -167,12 +167,12 @@ MonitorCommand::MonitorCommand(Command parent) {
   command_.AddOption("--duration", duration_s_, "End after S seconds")
       .TypeName("S")
       .Check(Between(0, kLongestDuration));
-  command_.AddOption("--pid", pid_, "Watch a process and what it starts; end when they are gone")
+  command_.AddOption("--pid", pid_, "Watch a process and its children; stop when they exit")
       .TypeName("PID")
       .Check(Between(1, 1e9));
   command_
       .AddOption("-o,--output", output_path_,
-                 "A JSON line a sample into FILE, which only its owner may read")
+                 "Write one JSON line per sample to FILE, readable only by its owner")
       .TypeName("FILE")
       .Check(NotEmpty());
   command_.AddFlag("-f,--force", force_, "Replace FILE if it is there");
@@ -183,7 +183,7 @@ MonitorCommand::MonitorCommand(Command parent) {
       .TypeName("[PORT]")
       .ValueOr(fmt::format("{}", kDefaultPort))
       .Check(Between(0, 65535));
-  command_.AddFlag("--list", list_, "Print what can be sampled here, and end");
+  command_.AddFlag("--list", list_, "Print what can be sampled here, and exit");
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -242,10 +242,10 @@ Status MonitorCommand::Run() {
     const Reading& reading = last ? sampler.SampleLast() : sampler.Sample();
     for (const std::string& gpu : sampler.silent_gpus()) {
       if (!tells_of_silence || !told_silent.insert(gpu).second) continue;
-      Remark(fmt::format(
-          "{} does not answer: what it tells is missing until it does (nvidia-smi, rocm-smi tell "
-          "whether it still does)\n",
-          gpu));
+      Remark(
+          fmt::format("{} does not answer: its metrics are missing until it does (check with "
+                      "nvidia-smi or rocm-smi)\n",
+                      gpu));
     }
     for (const std::unique_ptr<Output>& output : outputs) {
       if (Status status = output->Write(sampler, reading); !status.ok()) return status;

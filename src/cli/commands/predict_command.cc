@@ -53,7 +53,9 @@ void AddPlanFlags(Command command, JobPlanQuestion& plan) {
       .TypeName("X");
   command.AddOption("--region", plan.region, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
       .TypeName("CODE");
-  command.AddOption("--pue", plan.pue, "Overhead of the data centre: a number, or whose [survey]")
+  command
+      .AddOption("--pue", plan.pue,
+                 "Overhead of the data centre: a number, or an operator [survey]")
       .TypeName("X");
   command.AddOption("--carbon", plan.carbon_path, "Grids and overheads over the built-in ones")
       .TypeName("FILE");
@@ -70,21 +72,19 @@ PredictCommand::PredictCommand(Command parent) {
       .TypeName("FILE");
   command_.AddOption("--kernels", table_path_, "A table of operators measured on --from")
       .TypeName("FILE");
-  command_
-      .AddOption("--from", from_,
-                 "GPU that --kernels was measured on, or a trace that does not say")
+  command_.AddOption("--from", from_, "GPU of --kernels, or of a trace that does not name its GPU")
       .TypeName("GPU");
   command_.AddOption("--to", to_, "GPU to predict --kernels for").TypeName("GPU");
   gpus_.AddFlags(command_);
   command_
       .AddOption("--host-factor", host_factor_,
-                 "How many times as fast the other machine's host is")
+                 "Speed of the other machine's host relative to this one")
       .ShowDefault()
       .TypeName("F")
       .Check(Between(kMinHostFactor, kMaxHostFactor));
   command_
       .AddOption("--memory-timeline", timeline_path_,
-                 "What the job allocated (prof.export_memory_timeline, raw)")
+                 "The job's allocations (prof.export_memory_timeline, raw)")
       .TypeName("FILE");
   command_.AddFlag("--batch-curve", batch_curve_,
                    "Step, throughput and memory over batch sizes, on each GPU");
@@ -109,9 +109,9 @@ Status PredictCommand::CheckFlags() const {
         "one input: TRACE, --ops FILE or --kernels FILE (headroom predict --help has examples)");
   }
   if (table_path_.empty() && !to_.empty())
-    return Status::Usage("--to belongs to --kernels; name GPUs with --gpu");
+    return Status::Usage("--to requires --kernels; name GPUs with --gpu");
   if (!operators_path_.empty() && !from_.empty())
-    return Status::Usage("--ops FILE is of no GPU: leave out --from");
+    return Status::Usage("--ops FILE has no source GPU: leave out --from");
   if (!table_path_.empty() && (from_.empty() || to_.empty() || gpus_.is_given() || json_)) {
     return Status::Usage(
         "--kernels FILE takes --from NAME and --to NAME, and writes a table: no --gpu, no --json");
@@ -125,12 +125,13 @@ Status PredictCommand::CheckFlags() const {
     return Status::Usage(
         "--host-factor, --batch-curve, --memory-timeline, --steps, --step-marker, --capture, "
         "--measured-step-ms and --calibration "
-        "are about a recorded job: they belong to a TRACE");
+        "require a TRACE");
   }
   if (plan_.total_steps && !table_path_.empty())
-    return Status::Usage("--total-steps is about a job; --kernels FILE is a table of operators");
+    return Status::Usage("--total-steps requires a job; --kernels FILE is a table of operators");
   if ((options_.measured_step_ms || !timeline_path_.empty()) && traces_.size() != 1) {
-    return Status::Usage("--measured-step-ms and --memory-timeline are of one job: give one TRACE");
+    return Status::Usage(
+        "--measured-step-ms and --memory-timeline describe one job: give one TRACE");
   }
   Result<std::vector<std::string>> with_captures = WithCaptures(traces_, options_.capture);
   if (!with_captures.ok()) return with_captures.status();
@@ -149,7 +150,7 @@ Status PredictCommand::CheckFlags() const {
 void PredictCommand::RemarkOnUnused(std::span<const DeviceRates> used) const {
   const std::string unused = gpus_.models().UnusedCalibrations(used);
   if (!unused.empty() && !options_.quiet)
-    Remark(fmt::format("--gpu-calibration of {} has no part in this prediction\n", unused));
+    Remark(fmt::format("--gpu-calibration of {} is not used in this prediction\n", unused));
 }
 
 Status PredictCommand::PredictTable() const {

@@ -71,16 +71,16 @@ QueryCommand::QueryCommand(Command parent) : timeout_s_(kTimeoutS), memory_mb_(k
       .TypeName("FILE")
       .Check(NotEmpty());
   command_
-      .AddOption("--max-rows", max_rows_, "Rows that are shown at most, 0 all [table 1000; else 0]")
+      .AddOption("--max-rows", max_rows_, "Maximum rows to show, 0 for all [table 1000; else 0]")
       .TypeName("N")
       .Check(WholeNumber(0, kMax));
-  command_.AddOption("--timeout-s", timeout_s_, "Seconds that a statement may take, 0 any")
+  command_.AddOption("--timeout-s", timeout_s_, "Maximum seconds per statement, 0 for no limit")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(0, kMax));
   command_
       .AddOption("--memory-mb", memory_mb_,
-                 "Megabytes that a statement and its result may take beside the trace, 0 any")
+                 "Maximum megabytes for a statement and its result, 0 for no limit")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(0, kMax));
@@ -111,7 +111,7 @@ Status QueryCommand::Run() {
   const bool terminal = words_.empty() && isatty(STDIN_FILENO) != 0;
   if (terminal && (csv_ || json_ || !output_path_.empty()))
     return Status::Usage(
-        "--csv, --json and -o need a statement; in the shell, .mode sets the form");
+        "--csv, --json and -o require a statement; in the shell, .mode sets the form");
   std::string text;
   if (!words_.empty()) {
     text = fmt::format("{}", fmt::join(words_, " "));
@@ -136,7 +136,7 @@ Status QueryCommand::Run() {
   if (terminal) return session.RunTerminal();
   std::string out, remarks;
   if (Status status = session.RunAll(text, out, remarks); !status.ok()) return status;
-  if (out.empty()) return Status::Usage("there is no statement; give one, or .tables");
+  if (out.empty()) return Status::Usage("missing statement: give one, or .tables");
   if (Status status = WriteData(out, output_path_); !status.ok()) return status;
   if (!quiet_) {
     Remark(remarks + RemarkOnEnding(output_path_,

@@ -122,7 +122,7 @@ std::string WhyNothingWasTimed() {
 }  // namespace
 
 RecordCommand::RecordCommand(Command parent) {
-  command_ = parent.AddCommand("record", "Record a program without changing it", kRecordExamples);
+  command_ = parent.AddCommand("record", "Record an unmodified program", kRecordExamples);
   command_.TakeCommandLine();
   options_.path = "headroom.pftrace";
   command_.AddOption("-o,--output", options_.path, "The recording (headroom.pftrace)")
@@ -130,8 +130,8 @@ RecordCommand::RecordCommand(Command parent) {
   command_.AddFlag("-f,--force", options_.replace, "Replace files that are there already");
   command_
       .AddOption("--level", level_,
-                 "metrics: the machine; events: timers, too, and the training loop; gpu: GPU work, "
-                 "too (default); full: NVTX ranges, too")
+                 "metrics: the machine; events: also timers and the training loop; gpu: also GPU "
+                 "work (default); full: also NVTX ranges")
       .TypeName("LEVEL")
       .Check(OneOf({"metrics", "events", "gpu", "full"}));
   command_.AddOption("--steps", steps_, "Only these training steps, A:B, A: or :B").TypeName("A:B");
@@ -140,13 +140,13 @@ RecordCommand::RecordCommand(Command parent) {
       .Check(AboveZero());
   command_
       .AddOption("--max-memory-mb", max_memory_mb_,
-                 "What a full or slow disk may keep waiting, a process (256)")
+                 "Maximum buffer per process for a full or slow disk (256)")
       .TypeName("N")
       .Check(AboveZero());
   command_.AddOption("--interval", interval_s_, "Seconds between samples of the machine (1)")
       .TypeName("N")
       .Check(Between(0.1, 60));
-  command_.AddOption("--with", with_, "Record these, too: argv, env, host, user")
+  command_.AddOption("--with", with_, "Also record these: argv, env, host, user")
       .TypeName("WHAT,..")
       .Delimiter(',')
       .Check(OneOf({"argv", "env", "host", "user"}));
@@ -155,7 +155,9 @@ RecordCommand::RecordCommand(Command parent) {
       "Measure the loop without its loader and the loader alone, in a run whose result "
       "is thrown away (docs/data.md)");
   // For `headroom ui --run`, which gives this process a group of its own.
-  command_.AddFlag("--end-group", end_group_, "End what the command leaves in this process's group")
+  command_
+      .AddFlag("--end-group", end_group_,
+               "Stop processes that the command leaves in this process group")
       .Group("");
   command_.AddFlag("-q,--quiet", quiet_, "No remarks on stderr");
 }
@@ -195,7 +197,7 @@ EnvironmentChanges RecordCommand::EnvironmentFor(
   environment["HEADROOM_SOCKET"] = socket;
   environment["HEADROOM_LEVEL"] = level_;
   if (now("HEADROOM") == "0")
-    remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
+    remark("HEADROOM=0 is set: the program's timers are off; unset it to record them");
   if (installed.inject.empty()) {
     remark(
         "what records loops of PyTorch is not beside this program: a build lacks the target "
@@ -217,7 +219,7 @@ Status RecordCommand::Run() {
   std::vector<std::string> command = command_.remaining();
   if (!command.empty() && (!recorded_.empty() || command.front().starts_with('-'))) {
     return Status::Usage(
-        fmt::format("{} is no flag of headroom record; the command to record comes behind --",
+        fmt::format("{} is not a flag of headroom record; put the command to record after --",
                     command.front()));
   }
   command.insert(command.end(), recorded_.begin(), recorded_.end());
@@ -227,7 +229,7 @@ Status RecordCommand::Run() {
     return Status::Usage("-o \"\" names no file; without it the recording is headroom.pftrace");
   if (probe_input_ && (level_ == "metrics" || !steps_.empty())) {
     return Status::Usage(
-        "--probe-input measures the whole loop: it goes with neither --level metrics nor --steps");
+        "--probe-input measures the whole loop: leave out --level metrics and --steps");
   }
   if (!steps_.empty()) {
     const Result<StepRange> range = ParseStepRange(steps_);
@@ -285,10 +287,10 @@ Status RecordCommand::Run() {
   if (const std::vector<std::string> silent =
           metrics ? metrics->SilentGpus() : std::vector<std::string>();
       !silent.empty()) {
-    remark(fmt::format(
-        "{} did not answer when asked for metrics: some are missing (nvidia-smi, rocm-smi tell "
-        "whether that goes on)",
-        fmt::join(silent, ", ")));
+    remark(
+        fmt::format("{} did not answer when asked for metrics: some are missing (check with "
+                    "nvidia-smi or rocm-smi)",
+                    fmt::join(silent, ", ")));
   }
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
   const std::vector<std::string> remarks = recorder.value()->Remarks();

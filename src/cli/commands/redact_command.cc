@@ -71,18 +71,15 @@ bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b)
 }  // namespace
 
 RedactCommand::RedactCommand(Command parent) {
-  command_ =
-      parent.AddCommand("redact", "Write a copy without names, paths and hosts", kRedactExamples);
+  command_ = parent.AddCommand("redact", "Copy a trace without identifying data", kRedactExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_
       .AddOption("-o,--output", output_path_,
-                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+                 "Write to FILE, whole or not at all; compressed if it ends in .gz")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
-  command_
-      .AddOption("--remove", kinds_,
-                 "Only these: paths, hosts, users, arguments, names [all of them]")
+  command_.AddOption("--remove", kinds_, "Only these: paths, hosts, users, arguments, names [all]")
       .TypeName("KIND,...")
       .Delimiter(',')
       .Check(OneOf({kSecretKindNames.begin(), kSecretKindNames.end()}));
@@ -99,9 +96,9 @@ RedactCommand::RedactCommand(Command parent) {
       .TypeName("WORD");
   command_
       .AddOption("--map", map_path_,
-                 "Write what stands for what to FILE, which only you can read. Never share it")
+                 "Write the replacements to FILE, readable only by you. Never share it")
       .TypeName("FILE");
-  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+  command_.AddOption("--rank", rank_, "This rank of a folder or of a merged file")
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   command_.AddFlag("--json", json_, "One JSON object, format headroom.redact/1");
@@ -146,7 +143,7 @@ Status RedactCommand::WriteMap(const std::vector<Replacement>& removed) const {
 }
 
 Status RedactCommand::Run() {
-  if (json_ && quiet_) return Status::Usage("--json asks for the summary that --quiet leaves out");
+  if (json_ && quiet_) return Status::Usage("choose one of --json and --quiet");
   Result<RedactOptions> options = Options();
   if (!options.ok()) return options.status();
   const Result<TraceFiles> files = FindTraceFiles(traces_);

@@ -75,7 +75,7 @@ void AddLines(const std::vector<Met>& list, Charset charset, std::string& text) 
       std::string voids(doc.voids);
       for (std::size_t at = voids.find(','); at != std::string::npos; at = voids.find(',', at + 2))
         voids.replace(at, 1, ", ");
-      text += fmt::format("           not known therefore: {}\n", voids);
+      text += fmt::format("           unreliable: {}\n", voids);
     }
   }
 }
@@ -111,15 +111,16 @@ void WriteList(const std::vector<Met>& list, JsonWriter& json) {
 }  // namespace
 
 RepairCommand::RepairCommand(Command parent) {
-  command_ = parent.AddCommand("repair", "Write a clean copy of a damaged trace", kRepairExamples);
+  command_ =
+      parent.AddCommand("repair", "Repair a damaged trace into a clean copy", kRepairExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_
       .AddOption("-o,--output", output_path_,
-                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+                 "Write to FILE, whole or not at all; compressed if it ends in .gz")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
-  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+  command_.AddOption("--rank", rank_, "This rank of a folder or of a merged file")
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   command_.AddFlag("--json", json_, "One JSON object, format headroom.repair/1");
@@ -133,10 +134,10 @@ std::string RepairCommand::Text(const ChosenTrace& trace, std::int64_t events) c
   const std::vector<Met> mended = IssuesOf(log, IsMendedInCopies);
   const std::vector<Met> kept = IssuesOf(log, IsDamageOfCopies);
   std::string text;
-  if (mended.empty() && kept.empty()) text += "Nothing to mend.\n";
+  if (mended.empty() && kept.empty()) text += "Nothing to repair.\n";
   if (!mended.empty()) text += "Mended\n";
   AddLines(mended, charset, text);
-  if (!kept.empty()) text += "Cannot be mended; the copy says so, too\n";
+  if (!kept.empty()) text += "Not repairable; the copy says so, too\n";
   AddLines(kept, charset, text);
   text += fmt::format("Wrote {}: {}.\n", Printable(output_path_, charset), Plural(events, "event"));
   return text;
@@ -159,7 +160,7 @@ std::string RepairCommand::Json(const ChosenTrace& trace, std::int64_t events) c
 }
 
 Status RepairCommand::Run() {
-  if (json_ && quiet_) return Status::Usage("--json asks for the list that --quiet leaves out");
+  if (json_ && quiet_) return Status::Usage("choose one of --json and --quiet");
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
   if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");

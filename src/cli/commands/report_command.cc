@@ -92,7 +92,7 @@ ReportCommand::ReportCommand(Command parent) {
       .Group(kFormats);
   command_
       .AddOption("--max-bytes", max_bytes_,
-                 fmt::format("Length of --md at most, from 1000; what is left out is named [{}]",
+                 fmt::format("Maximum length of --md, at least 1000; names what is left out [{}]",
                              kMarkdownBytes))
       .TypeName("N")
       .Check(WholeNumber(1000, kMaxLimit))
@@ -126,7 +126,7 @@ ReportCommand::ReportCommand(Command parent) {
       .Group(kSelection);
   command_
       .AddOption("--step-marker", step_marker_,
-                 "Range that begins each step, where the trace has no ProfilerStep")
+                 "Range that begins each step, if the trace has no ProfilerStep")
       .TypeName("NAME")
       .Check(NotEmpty())
       .Group(kSelection);
@@ -136,7 +136,7 @@ ReportCommand::ReportCommand(Command parent) {
       .Group(kSelection);
   command_
       .AddOption("--rank", rank_,
-                 "Only rank N of several files; for one file that does not say its rank: its rank")
+                 "Only rank N of several files; for one file without a rank: its rank")
       .TypeName("N")
       .Check(WholeNumber(0, kMaxLimit))
       .Group(kSelection);
@@ -166,19 +166,19 @@ ReportCommand::ReportCommand(Command parent) {
 
   command_
       .AddOption("--measured-step-ms", measured_step_ms_,
-                 "True time of a step without a profiler, for host-bound jobs")
+                 "True step time without a profiler, for host-bound jobs")
       .TypeName("X")
       .Check(AboveZero())
       .Group(kHost);
   command_
       .AddOption("--calibration", calibration_.path,
-                 "Calibration of the machine that made the trace (headroom calibrate --host)")
+                 "Calibration of the traced machine (headroom calibrate --host)")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Group(kHost);
   command_
       .AddFlag("--no-local-state", calibration_.no_local_state,
-               "Use nothing that was learned on this machine")
+               "Ignore what Headroom learned on this machine")
       .Group(kHost);
 
   command_
@@ -220,7 +220,7 @@ Status ReportCommand::Run() {
         "--full is all sections of the text: leave out --json, --md, --csv, --html, --only and "
         "--show");
   }
-  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
+  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes requires --md");
   if (!show_.empty() && (!only_.empty() || !csv_folder_.empty() || !html_path_.empty()))
     return Status::Usage(
         "--show is one row as text, --md or --json: leave out --only, --csv and --html");

@@ -54,13 +54,14 @@ void AddNetworkFlags(Command command, NetworkQuestion& network) {
       .TypeName("CLUSTER|FILE");
   command
       .AddOption("--bandwidth-gbps", network.bandwidths_gbps,
-                 "Each way, between machines; several give a curve each [100]")
+                 "Bandwidth each way between machines; several give a curve each [100]")
       .Delimiter(',')
       .TypeName("X,...");
-  command.AddOption("--latency-us", network.latency_us, "Of a message between machines [14]")
+  command
+      .AddOption("--latency-us", network.latency_us, "Latency of a message between machines [14]")
       .TypeName("L");
   command
-      .AddOption("--gpus-per-node", network.gpus_per_node, "GPUs of a machine, behind PCIe 4.0 [1]")
+      .AddOption("--gpus-per-node", network.gpus_per_node, "GPUs per machine, behind PCIe 4.0 [1]")
       .TypeName("N");
 }
 
@@ -77,7 +78,7 @@ ScaleCommand::ScaleCommand(Command parent) {
                  "A list of operators of one GPU's step instead of a trace (docs/predict.md)")
       .TypeName("FILE");
   AddNetworkFlags(command_, network_);
-  command_.AddFlag("--strong", question_.strong, "Share the recorded batch out over the GPUs");
+  command_.AddFlag("--strong", question_.strong, "Split the recorded batch over the GPUs");
   command_.AddOption("--schedule", question_.schedule, std::string(kSchedules))
       .ShowDefault()
       .TypeName("NAME")
@@ -102,20 +103,18 @@ ScaleCommand::ScaleCommand(Command parent) {
       .Check(WholeNumber(1, kMaxGpusOfReplica));
   command_
       .AddOption("--micro-batches", question_.split.micro_batches,
-                 "Batches as recorded that pass the stages in a step")
+                 "Recorded batches that pass the stages per step")
       .ShowDefault()
       .TypeName("N")
       .Check(WholeNumber(1, kMaxSteps));
-  command_.AddOption("--bucket-mb", question_.bucket_mb, "MiB of gradients that are sent at once")
+  command_.AddOption("--bucket-mb", question_.bucket_mb, "MiB of gradients per message")
       .ShowDefault()
       .TypeName("X")
       .Check(AboveZero());
-  command_
-      .AddOption("--with", question_.changes,
-                 "Changes that are made before (headroom whatif --list)")
+  command_.AddOption("--with", question_.changes, "Changes to apply first (headroom whatif --list)")
       .TypeName("SCENARIO")
       .Check(Known(ScenarioNames()));
-  command_.AddFlag("--list", list_, "List the clusters that are known");
+  command_.AddFlag("--list", list_, "List the known clusters");
   command_.AddFlag("--json", json_, "One JSON object, format headroom.scale/1");
   command_
       .AddOption("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
@@ -129,7 +128,7 @@ ScaleCommand::ScaleCommand(Command parent) {
 
 void ScaleCommand::RemarkOnBuckets(const std::string& why) const {
   if (command_.is_given("--bucket-mb") && !options_.quiet)
-    Remark(fmt::format("headroom: --bucket-mb says nothing here: {}\n", why));
+    Remark(fmt::format("headroom: --bucket-mb has no effect: {}\n", why));
 }
 
 Result<ScaleReport> ScaleCommand::AnswerForFiles(const TraceFiles& files,
@@ -160,7 +159,7 @@ Result<ScaleReport> ScaleCommand::AnswerForTrace(OpenedTrace trace, const Replay
          return rank.SkewOf(gpus);
        }});
   if (report.ok() && report.value().recorded_gpus > 1)
-    RemarkOnBuckets("the recorded job exchanges gradients already, in buckets of its own");
+    RemarkOnBuckets("the recorded job already exchanges gradients in its own buckets");
   return report;
 }
 
@@ -201,9 +200,7 @@ Status ScaleCommand::CheckFlags(const TraceFiles& files) const {
                         !options_.capture.empty();
   if (traces_.empty() && of_trace) {
     return Status::Usage(
-        "--steps, --step-marker, --capture, --measured-step-ms and --calibration are about a "
-        "recorded job: "
-        "they belong to a TRACE");
+        "--steps, --step-marker, --capture, --measured-step-ms and --calibration require a TRACE");
   }
   if (output_path_.empty() || output_path_ == "-") return Status::Ok();
   Result<std::vector<std::string>> with_captures = WithCaptures(gpus_.Inputs(), options_.capture);

@@ -62,20 +62,20 @@ Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
 }  // namespace
 
 SliceCommand::SliceCommand(Command parent) {
-  command_ = parent.AddCommand("slice", "Cut steps, a time range or one rank out of a trace",
-                               kSliceExamples);
+  command_ =
+      parent.AddCommand("slice", "Cut steps, a stretch or one rank out of a trace", kSliceExamples);
   command_.AddOption("TRACE", traces_, "A trace file, or a folder of them").Required().TypeName("");
   command_.AddOption("--steps", steps_, "Steps A to B, by number, and the one before them")
       .TypeName("A:B");
-  command_.AddOption("--time", time_, "From A to B ms behind the first event").TypeName("A:B");
-  command_.AddOption("--rank", rank_, "Of a folder or of a merged file: this rank")
+  command_.AddOption("--time", time_, "From A to B ms after the first event").TypeName("A:B");
+  command_.AddOption("--rank", rank_, "This rank of a folder or of a merged file")
       .TypeName("R")
       .Check(WholeNumber(0, INT32_MAX));
   command_.AddOption("--step-marker", step_marker_, "Annotation that begins each step [found]")
       .TypeName("NAME");
   command_
       .AddOption("-o,--output", output_path_,
-                 "Write to FILE, whole or not at all; compressed where it ends in .gz")
+                 "Write to FILE, whole or not at all; compressed if it ends in .gz")
       .TypeName("FILE")
       .Check(NotEmpty())
       .Required();
@@ -127,8 +127,7 @@ Result<std::optional<SliceWindow>> SliceCommand::FindWindow(const TraceStore& st
 }
 
 Status SliceCommand::Run() {
-  if (!steps_.empty() && !time_.empty())
-    return Status::Usage("--steps and --time both say where to cut; give one of them");
+  if (!steps_.empty() && !time_.empty()) return Status::Usage("choose one of --steps and --time");
   if (steps_.empty() && time_.empty() && !rank_)
     return Status::Usage("say what to keep: --steps A:B, --time A:B or --rank R");
   const Result<TraceFiles> files = FindTraceFiles(traces_);

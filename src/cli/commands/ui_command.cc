@@ -80,7 +80,7 @@ std::string Sentence(const RepeatedRun::State& run) {
 }  // namespace
 
 UiCommand::UiCommand(Command parent) {
-  command_ = parent.AddCommand("ui", "An interactive web page of a trace", kUiExamples);
+  command_ = parent.AddCommand("ui", "Explore a trace in a local web page", kUiExamples);
   command_
       .AddOption("TRACE", traces_,
                  "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
@@ -166,7 +166,7 @@ Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
     return Status::NoAnswer(
         "nothing of the program was recorded: no training loop of PyTorch, no timer, no mark or "
         "counter, no GPU work; "
-        "headroom doctor tells what can be recorded here");
+        "headroom doctor shows what can be recorded here");
   }
   std::vector<TraceSession::Other> others;
   for (const std::string& trace : std::span(files).subspan(1)) {

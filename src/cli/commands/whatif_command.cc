@@ -55,13 +55,12 @@ WhatifCommand::WhatifCommand(Command parent) {
       .Check(NotEmpty());
   AddJobFlags(command_, options_);
   AddCaptureFlag(command_, options_);
-  command_.AddFlag("--save", save_, "Save the forecasts, to be scored once the change is made");
+  command_.AddFlag("--save", save_, "Save the forecasts, to score them after the change");
   command_
       .AddOption("--score", score_,
                  "Compare the forecast saved for BEFORE with AFTER, a trace of the changed job")
       .TypeName("BEFORE AFTER");
-  command_.AddFlag("--scores", scores_,
-                   "List the forecasts that were saved, and what came of them");
+  command_.AddFlag("--scores", scores_, "List the saved forecasts and their outcomes");
   command_.AddFlag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
@@ -98,7 +97,7 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (save_ && (scenarios_.empty() || options_.calibration.no_local_state ||
                 !LocalStatePath("").has_value())) {
     return Status::Usage(scenarios_.empty()
-                             ? "--save saves forecasts of scenarios that are named"
+                             ? "--save requires named scenarios"
                              : "--save needs local state: HOME or XDG_STATE_HOME, and no "
                                "--no-local-state");
   }

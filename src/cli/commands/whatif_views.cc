@@ -13,11 +13,10 @@
 namespace headroom::cli {
 
 void WhatifViews::AddFlags(Command command) {
+  command.AddFlag("--explain", explain_, "Also show the critical path, slack and unexplained time");
   command.AddFlag(
-      "--explain", explain_,
-      "Also show what is critical, how much slack the rest has, and what is unexplained");
-  command.AddFlag("--sweep", sweep_,
-                  "Also show the step were each part of the work 1.1 to infinitely times as fast");
+      "--sweep", sweep_,
+      "Also show the step time with each part of the work 1.1 to infinitely times as fast");
   command.AddFlag("--self-check", self_check_,
                   "Also test the engine on this trace; exit code 1 if it fails");
   command.AddOption("--dump-graph", graph_path_, "Write the graph to FILE, as JSON lines")

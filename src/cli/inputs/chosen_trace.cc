@@ -46,10 +46,8 @@ Result<ChosenTrace> OpenChosenTrace(const TraceFiles& files, std::optional<std::
     if (chosen != nullptr) return ChosenTrace{path, std::move(chosen)};
   }
   if (!failed.ok() && (!rank || files.paths.size() == 1)) return failed;
-  return Status::Usage(
-      fmt::format("--rank {}: no trace says that it is of this rank, by what is in "
-                  "it or by its name",
-                  rank.value_or(0)));
+  return Status::Usage(fmt::format(
+      "--rank {}: no trace names this rank in its content or file name", rank.value_or(0)));
 }
 
 }  // namespace headroom::cli

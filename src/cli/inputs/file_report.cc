@@ -41,7 +41,7 @@ Result<std::unique_ptr<TraceStore>> OpenRecordings(const std::string& path,
                    [](const auto& a, const auto& b) { return BeginOf(*a) < BeginOf(*b); });
   if (const std::string why = WhyNotOneProcess(parts); !why.empty()) {
     return Status::Usage(fmt::format(
-        "{} and {} are recordings of one process by their names, but {}: report on each alone",
+        "{} and {} are recordings of one process by their names, but {}: report each separately",
         Printable(path, Charset::kAscii), Plural(static_cast<std::int64_t>(further.size()), "file"),
         why));
   }

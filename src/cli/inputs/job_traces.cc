@@ -32,8 +32,8 @@ std::string OnNumberedFiles(const std::vector<RankTimeline>& timelines,
   }
   if (numbered == 0) return {};
   return fmt::format(
-      "headroom: {} of {} files tell no rank of their own, nor do their names: numbered in the "
-      "order of the files, {} is rank {}. Names such as rank0.json, rank1.json tell it\n",
+      "headroom: {} of {} files state no rank, nor do their names: numbered in file order, {} is "
+      "rank {}. Name them rank0.json, rank1.json\n",
       numbered, reports.size(), Printable(first->input.path, Charset::kAscii),
       first->input.rank.value_or(0));
 }

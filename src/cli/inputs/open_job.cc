@@ -18,7 +18,7 @@ namespace headroom::cli {
 void AddJobFlags(Command command, JobOptions& options) {
   command
       .AddOption("--step-marker", options.step_marker,
-                 "Range that begins each step, where the trace has no ProfilerStep")
+                 "Range that begins each step, if the trace has no ProfilerStep")
       .TypeName("NAME");
   command
       .AddOption("--steps", options.steps,
@@ -26,15 +26,15 @@ void AddJobFlags(Command command, JobOptions& options) {
       .TypeName("A:B");
   command
       .AddOption("--measured-step-ms", options.measured_step_ms,
-                 "True time of a step without a profiler, for host-bound jobs")
+                 "True step time without a profiler, for host-bound jobs")
       .TypeName("X")
       .Check(AboveZero());
   command
       .AddOption("--calibration", options.calibration.path,
-                 "Calibration of the machine that made the trace (headroom calibrate --host)")
+                 "Calibration of the traced machine (headroom calibrate --host)")
       .TypeName("FILE");
   command.AddFlag("--no-local-state", options.calibration.no_local_state,
-                  "Use nothing that was learned on this machine");
+                  "Ignore what Headroom learned on this machine");
   options.open.threads = DefaultThreads();
   AddMaxExpansionFlag(command, options.open.expansion);
 }

@@ -36,9 +36,8 @@ void RemarkOn(const ReplayedRank& rank) {
   for (const RankSetIssue& issue : rank.job.issues) {
     if (issue.issue != ImportIssue::kMissingRanks) text += issue.detail + "; ";
   }
-  remark(
-      fmt::format("{}rank {} is scaled alone, and what it waited for others is taken for transfer",
-                  text, *rank.number));
+  remark(fmt::format("{}rank {} is scaled alone, and its waits for others count as transfer", text,
+                     *rank.number));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ std::string WhyNone(const Job& job) {
     return is_product(op) && RunsIn16Bits(job, op);
   };
   const std::string_view nothing =
-      HasAny(job, is_half)      ? "the matrix products and convolutions run in 16 bits already"
+      HasAny(job, is_half)      ? "the matrix products and convolutions already run in 16 bits"
       : HasAny(job, is_product) ? "no matrix product or convolution in float32 on ordinary cores"
                                 : "the job has no matrix products or convolutions";
   return WhyNotFound(job, nothing,
@@ -119,7 +119,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   Effect effect;
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {
-    effect.why = "without the gradient scaler's pass: the parameters' shapes are not known";
+    effect.why = "without the gradient scaler's pass: the parameters' shapes are unknown";
   }
   effect.memory_delta_bytes = 0;
   effect.memory_change.autocast = true;

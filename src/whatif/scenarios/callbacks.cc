@@ -27,7 +27,7 @@ Effect ApplyCallbacks(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   if (changed == 0) {
     return Effect::Abstain(
-        "no range of a callback was recorded in the steps (a record_function whose name holds "
+        "no callback range was recorded in the steps (a record_function whose name contains "
         "\"callback\")");
   }
   return {.why = seldom ? fmt::format("on average over {} steps", arguments.Text("every"))

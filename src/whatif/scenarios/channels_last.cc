@@ -81,8 +81,8 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
                                          }})
         : any_on_tensor_cores
             ? "no convolution reorders its operands, though they run on tensor cores"
-            : "no convolution reorders its operands: it pays where they run on tensor cores; ask "
-              "for amp+channels-last or tf32+channels-last");
+            : "no convolution reorders its operands. It helps only on tensor cores: try "
+              "amp+channels-last or tf32+channels-last");
   }
   Effect effect;
   effect.gpu_error = kChannelsLastError;

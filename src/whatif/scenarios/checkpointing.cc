@@ -63,9 +63,9 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
         WhyNotFound(job, "the recorded steps have no backward: the job does not train"));
   if (!job.attribution().KnowsForward()) {
     return Effect::Abstain(
-        "the trace does not tell which backward belongs to which forward (sequence numbers)");
+        "the trace does not match backward with forward operators (sequence numbers)");
   }
-  if (RunsForwardAgain(job)) return Effect::Abstain("the job checkpoints already");
+  if (RunsForwardAgain(job)) return Effect::Abstain("the job already checkpoints");
   const std::vector<Block> blocks = FindBlocks(job);
   if (blocks.empty())
     return Effect::Abstain(
@@ -106,9 +106,9 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   }
   if (replayed == 0)
     return Effect::Abstain(
-        "no backward of the repeated blocks can be joined to its forward (sequence numbers)");
+        "no backward of the repeated blocks can be matched with its forward (sequence numbers)");
   Effect effect;
-  effect.why = fmt::format("{:.3g} blocks a step run their forward again",
+  effect.why = fmt::format("{:.3g} blocks per step recompute their forward pass",
                            static_cast<double>(replayed) / job.graph().steps);
   effect.memory_delta_bytes = 0;
   effect.memory_change.checkpointing = true;

@@ -108,8 +108,7 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
   const Passes passes(job, expression);
   if (WaitsInside(job, passes, edit)) {
     return Effect::Abstain(
-        fmt::format("a region that matches {} {}:region={} tells what it would "
-                    "buy without",
+        fmt::format("a region that matches {} {}:region={} shows the gain without such waits",
                     expression, kNoWaits, expression));
   }
   std::map<HostEventId, TaskIndex> call_of;  // The call that stays, by pass.
@@ -149,10 +148,10 @@ Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) 
       kernel.host_work = kernel.launch = DurationNs(0);
   }
   Effect effect;
-  effect.why =
-      fmt::format("graphs, {:.3g} a step, hold {:.0f} % of its launches, if they can be captured",
-                  static_cast<double>(call_of.size()) / graph.steps,
-                  100.0 * static_cast<double>(captured) / static_cast<double>(all));
+  effect.why = fmt::format(
+      "graphs, {:.3g} per step, replace {:.0f} % of its launches, if they can be captured",
+      static_cast<double>(call_of.size()) / graph.steps,
+      100.0 * static_cast<double>(captured) / static_cast<double>(all));
   effect.gpu_error = 0.03;
   return effect;
 }
@@ -169,7 +168,7 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task)
     waits |= graph.tasks[task].kind == TaskKind::kReturn && edit.Waits(task);
   if (waits) {
-    return Effect::Abstain(fmt::format("the step {} tells what it would buy without", kNoWaits));
+    return Effect::Abstain(fmt::format("the step {} shows the gain without such waits", kNoWaits));
   }
   // The first call of each step becomes the launch of its graph. GPU tasks follow each other; the
   // first on each stream also follows the host, which may wait for its loader.

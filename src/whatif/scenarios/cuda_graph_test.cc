@@ -28,7 +28,8 @@ TEST(CudaGraphTest, ARegionIsLaunchedWithItsFirstCall) {
   // 200 us outside the range stay, and the call that launches the graph.
   EXPECT_DOUBLE_EQ(job.StepUs("cuda-graph:region=^block$"), 200 + 1);
   const Forecast forecast = job.Ask("cuda-graph:region=^block$");
-  EXPECT_NE(forecast.why.find("graphs, 1 a step, hold 75 % of its launches"), std::string::npos)
+  EXPECT_NE(forecast.why.find("graphs, 1 per step, replace 75 % of its launches"),
+            std::string::npos)
       << forecast.why;
   EXPECT_EQ(forecast.validated, Validity::kNo);
 }

@@ -18,8 +18,8 @@ Result<double> WaitLeft(const TraceStore& store, std::int32_t workers) {
   const std::vector<LoaderProfile> loaders = FindLoaders(store);
   if (loaders.empty() || loaders.front().fetches.empty()) {
     return Status::NoAnswer(
-        "needs what the loader's workers do, which `headroom record` records and PyTorch's "
-        "profiler does not");
+        "requires data on the loader's workers: `headroom record` records it, PyTorch's profiler "
+        "does not");
   }
   const LoaderProfile& loader = loaders.front();
   const Result<LoadingModel> model = ModelLoading(loader, CpuQuotaOf(store));
@@ -57,9 +57,9 @@ Effect ApplyDataLoading(const Job& job, const Arguments& arguments, Edit& edit) 
         "no range of a data loader was recorded in the steps (enumerate(DataLoader)#... of "
         "torch.utils.data)");
   }
-  if (workers == 0) return {.why = "at most: were every batch there when it is asked for"};
-  return {.why = fmt::format("simulated: with {} worker{} the loop waits {:.0f} % of what it did",
-                             workers, workers == 1 ? "" : "s", 100 * left)};
+  if (workers == 0) return {.why = "at most: if every batch were ready in time"};
+  return {.why = fmt::format("simulated: with {} worker{} the loop waits {:.0f} % as long", workers,
+                             workers == 1 ? "" : "s", 100 * left)};
 }
 
 }  // namespace headroom

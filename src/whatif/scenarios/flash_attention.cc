@@ -72,15 +72,15 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   }
   if (kernels.empty()) {
     if (found.empty() && IsFusedAlready(job))
-      return Effect::Abstain("the attention of this job is fused already");
+      return Effect::Abstain("the attention of this job is already fused");
     return Effect::Abstain(
         found.empty()
-            ? WhyNotFound(
-                  job, "no attention of separate operators: two batched products around a softmax",
-                  {"batched products",
-                   [&](const LaunchingOperator& op) {
-                     return NameOfOperator(job, op.op).find("bmm") != std::string_view::npos;
-                   }})
+            ? WhyNotFound(job, "no unfused attention: two batched products around a softmax",
+                          {"batched products",
+                           [&](const LaunchingOperator& op) {
+                             return NameOfOperator(job, op.op).find("bmm") !=
+                                    std::string_view::npos;
+                           }})
             : "no fused kernel is known for these types and sizes on this GPU");
   }
   ScaleHost(job, SelectHost(job, [&](HostEventId event) { return gone_events[event.index()]; }), 0,
@@ -91,7 +91,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     edit.AddWorkBefore(kernel.launch, kernel.host_work);
   }
   Effect effect;
-  effect.why = fmt::format("{:.3g} attentions a step become one kernel each way",
+  effect.why = fmt::format("{:.3g} attentions per step become one kernel per pass",
                            static_cast<double>(fused) / job.graph().steps);
   effect.memory_delta_bytes = 0;
   effect.memory_change.fused_attention = true;

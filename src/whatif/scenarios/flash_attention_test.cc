@@ -76,8 +76,7 @@ TEST(FlashAttentionTest, ASoftmaxOfOtherScoresIsNone) {
   const Applied applied(b.Build(), "flash-attention");
   EXPECT_FALSE(applied.effect.applies);
   // Shapes are there: recording them is no remedy.
-  EXPECT_EQ(applied.effect.why,
-            "no attention of separate operators: two batched products around a softmax");
+  EXPECT_EQ(applied.effect.why, "no unfused attention: two batched products around a softmax");
 }
 
 }  // namespace flash_attention_test

@@ -121,15 +121,14 @@ Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& 
   }
   fuse();
   if (chains == 0) {
-    return Effect::Abstain(WhyNotFound(job,
-                                       "no two elementwise kernels in a row over as many elements",
+    return Effect::Abstain(WhyNotFound(job, "no two consecutive elementwise kernels of equal size",
                                        {"elementwise operators", [&](const LaunchingOperator& op) {
                                           return IsOfFamily(job, op, WorkFamily::kElementwise);
                                         }}));
   }
   RemoveOperators(job, gone, edit);
   Effect effect;
-  effect.why = fmt::format("{:.3g} chains a step become a kernel each",
+  effect.why = fmt::format("{:.3g} chains per step become one kernel each",
                            static_cast<double>(chains) / job.graph().steps);
   effect.gpu_error = kFusePointwiseError;
   return effect;

@@ -23,14 +23,14 @@ TEST(DataLoadingTest, TheLoopDoesNotWait) {
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading:ideal"), 200);
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading"), 200);
   EXPECT_EQ(job.WhyNot("data-loading:workers=4"),
-            "needs what the loader's workers do, which `headroom record` records and PyTorch's "
+            "requires data on the loader's workers: `headroom record` records it, PyTorch's "
             "profiler does not");
 }
 
 TEST(DataLoadingTest, AbstainsWithoutARange) {
   TestForecasts job(WithRange("something else"));
   EXPECT_NE(job.WhyNot("data-loading").find("no range of a data loader"), std::string::npos);
-  EXPECT_NE(job.WhyNot("callbacks").find("no range of a callback"), std::string::npos);
+  EXPECT_NE(job.WhyNot("callbacks").find("no callback range"), std::string::npos);
 }
 
 TEST(CallbacksTest, BesideTheLoopOrSeldom) {

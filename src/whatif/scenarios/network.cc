@@ -54,14 +54,14 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
   OpenedExchange opened;
   if (Communicates(job)) {
     opened.effect = Effect::Abstain(
-        "the recorded job communicates already; network-speed and scale change what it does");
+        "the recorded job already communicates; use network-speed or headroom scale");
     return opened;
   }
   opened.steps = FindGradients(job);
   if (opened.steps.empty()) {
     opened.effect = Effect::Abstain(
         HasBackward(job)
-            ? WhyNotFound(job, "no gradient of a parameter is known by its shape",
+            ? WhyNotFound(job, "no parameter's gradient is known by its shape",
                           {"operators of the backward",
                            [&](const LaunchingOperator& op) {
                              return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
@@ -91,7 +91,7 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
                        .members_per_link = placement.nodes > 1 ? placement.PerNode() : 1});
   Effect& effect = opened.effect;
   effect.transfer_error = kNetworkError;
-  effect.why = fmt::format("{:.1f} MB of gradients a step", opened.steps.front().Bytes() / 1e6);
+  effect.why = fmt::format("{:.1f} MB of gradients per step", opened.steps.front().Bytes() / 1e6);
   if (const std::string missing =
           WhatShapesMiss(job, Phase::kBackward, kAccumulateGrad, "gradients");
       !missing.empty()) {
@@ -121,7 +121,7 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
     return effect;
   }
   const auto gpus = static_cast<std::int64_t>(arguments.Number("gpus"));
-  if (gpus < 2) return Effect::Abstain("one GPU has nobody to exchange gradients with");
+  if (gpus < 2) return Effect::Abstain("one GPU exchanges no gradients; give gpus=2 or more");
   const Exchange exchange = {
       .topology = FlatTopology(arguments.Number("bandwidth-gbps"),
                                DurationNs(std::llround(arguments.Number("latency-us") * 1e3)), 1),
@@ -130,8 +130,8 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
   Effect effect = InsertExchange(job, exchange, edit);
   if (!effect.applies) return effect;
   effect.why = fmt::format(
-      "{} GPUs with the recorded batch each, one a machine, over links of {} Gbit/s each way and "
-      "{} us a message; {}",
+      "{} GPUs with the recorded batch each, one per machine, over links of {} Gbit/s each way and "
+      "{} us per message; {}",
       gpus, arguments.Text("bandwidth-gbps"), arguments.Text("latency-us"), effect.why);
   return effect;
 }

@@ -17,14 +17,12 @@ Effect ApplyNetworkSpeed(const Job& job, const Arguments& arguments, Edit& edit)
     if (task.channel == network) task.Scale(1 / factor);
   }
   if (collectives.empty() && !network) {
-    return Effect::Abstain(
-        "the job does not communicate; data-parallel:gpus=N+network-speed asks about one that "
-        "does");
+    return Effect::Abstain("the job does not communicate; try data-parallel:gpus=N+network-speed");
   }
   Effect effect{.memory_delta_bytes = 0};
   effect.gpu_error = effect.transfer_error = kNetworkError;
   if (!collectives.empty())
-    effect.why = "at most: a collective's time also holds its wait for the slowest rank";
+    effect.why = "at most: a collective's time includes its wait for the slowest rank";
   return effect;
 }
 

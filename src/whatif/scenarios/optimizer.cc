@@ -36,15 +36,14 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
   if (steps.empty())
     return Effect::Abstain("no optimizer step was recorded (a range \"Optimizer.step#...\")");
-  if (Uses(job, steps.front(), "_fused_")) return Effect::Abstain("the optimizer is fused already");
+  if (Uses(job, steps.front(), "_fused_")) return Effect::Abstain("the optimizer is already fused");
   if (Uses(job, steps.front(), "_foreach_")) {
-    return Effect::Abstain(fused
-                               ? "the optimizer works on lists already, and lists record no shapes"
-                               : "the optimizer works on lists already (foreach)");
+    return Effect::Abstain(fused ? "the optimizer already works on lists, which record no shapes"
+                                 : "the optimizer already works on lists (foreach)");
   }
   const UpdateAlgorithm* algorithm = AlgorithmOf(job, steps.front());
   if (algorithm == nullptr)
-    return Effect::Abstain("only Adam, AdamW and SGD with momentum are known");
+    return Effect::Abstain("only Adam, AdamW and SGD with momentum are supported");
   const bool knows_bandwidth = job.device() != nullptr && job.device()->memory_bandwidth_gbs;
   const bool knows_bytes = std::all_of(steps.begin(), steps.end(), [&](const OptimizerStep& step) {
     return ParameterBytes(job, step) > 0;
@@ -90,10 +89,10 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   effect.memory_change.fused_update = fused;
   effect.memory_change.foreach_update = !fused;
   if (!knows_bandwidth) {
-    effect.why = "told by the recorded kernels alone: " + WhyNoFigure(job, "memory bandwidth");
+    effect.why = "from the recorded kernels alone: " + WhyNoFigure(job, "memory bandwidth");
   } else if (!knows_bytes) {
     effect.why = fmt::format(
-        "told by the recorded kernels alone: the parameters' shapes were not recorded ({})",
+        "from the recorded kernels alone: the parameters' shapes were not recorded ({})",
         RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as()));
   } else {
     effect.why =

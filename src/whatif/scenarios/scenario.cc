@@ -150,10 +150,10 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
 Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   const std::string_view name = text.substr(0, text.find(':'));
   if (name.empty()) {
-    return Status::Usage(fmt::format(
-        "there is no scenario without a name{}: give NAME or NAME:key=value,...; A+B applies both "
-        "(headroom whatif --list has all)",
-        whole.empty() ? "" : fmt::format(", as in \"{}\"", whole)));
+    return Status::Usage(
+        fmt::format("a scenario needs a name{}: give NAME or NAME:key=value,...; A+B applies both "
+                    "(headroom whatif --list has all)",
+                    whole.empty() ? "" : fmt::format(", as in \"{}\"", whole)));
   }
   const Scenario* scenario = FindScenario(name);
   if (scenario == nullptr) {
@@ -278,7 +278,7 @@ Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text) {
           return key.kind == KeyKind::kRegex && key.otherwise.empty();
         });
     if (!selects && calls[i - 1].scenario == &scenario)
-      return Status::Usage(fmt::format("{} is there twice; it can be applied once", scenario.name));
+      return Status::Usage(fmt::format("{} is given twice; it applies only once", scenario.name));
   }
   return calls;
 }

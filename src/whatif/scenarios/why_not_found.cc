@@ -47,8 +47,8 @@ bool HasBackward(const Job& job) {
 
 std::string WhyNotFound(const Job& job, std::string_view nothing) {
   if (!LaunchingOperators(job).empty()) return std::string(nothing);
-  return "no operators were recorded around the calls that launch GPU work: record with CPU "
-         "activities, too";
+  return "no operators were recorded around the calls that launch GPU work: also record CPU "
+         "activities";
 }
 
 std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& wanted) {
@@ -61,7 +61,7 @@ std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& 
   if (without_shapes == 0) return WhyNotFound(job, nothing);
   if (without_shapes == all)
     return fmt::format("the shapes of the {} were not recorded ({})", wanted.kind, HowToShape(job));
-  return fmt::format("{}, as far as shapes tell: {} of {} {} have none ({})", nothing,
+  return fmt::format("{}, as far as shapes are known: {} of {} {} have none ({})", nothing,
                      without_shapes, all, wanted.kind, HowToShape(job));
 }
 
@@ -89,11 +89,10 @@ std::string WhyNoDevice(const Job& job) {
     names.insert(store.Text(store.devices.name[store.streams.device[s].index()]));
   }
   if (names.contains("")) {
-    return "the trace does not name the GPU that did the work (deviceProperties), so its figures "
-           "are not known";
+    return "the trace does not name its GPU (deviceProperties), so the GPU's figures are unknown";
   }
   if (names.size() > 1) return "the work ran on GPUs of several kinds";
-  return fmt::format("the GPU {} is not in the device catalogue, so its figures are not known",
+  return fmt::format("the GPU {} is not in the device catalogue, so its figures are unknown",
                      names.empty() ? "" : *names.begin());
 }
 

@@ -51,7 +51,7 @@ TEST(WhyNotFoundTest, WhatTheJobHasNotNeedsNoShapes) {
               "the job has no batch norms");
   }
   EXPECT_EQ(Why(Products(kProduct, kProduct, true), "flash-attention"),
-            "no attention of separate operators: two batched products around a softmax");
+            "no unfused attention: two batched products around a softmax");
 }
 
 TEST(WhyNotFoundTest, AJobThatDoesNotTrainIsToldFromOneWithoutShapes) {
@@ -90,7 +90,7 @@ TEST(WhyNotFoundTest, KernelsTellWhereShapesDoNot) {
   constexpr std::string_view kBf16 =
       "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_128x128_32x5_tn_align8>";
   EXPECT_EQ(Why(Products("", "", true, kBf16), "amp"),
-            "the matrix products and convolutions run in 16 bits already");
+            "the matrix products and convolutions already run in 16 bits");
   EXPECT_EQ(Why(Products("", "", true, kBf16), "tf32"),
             "no matrix product or convolution runs in float32 without tensor cores");
 }
@@ -102,7 +102,7 @@ TEST(WhyNotFoundTest, AnUnknownGpuIsNamedAndAnUnnamedOneIsNot) {
               std::string::npos)
         << scenario;
     EXPECT_NE(Why(Products(kProduct, kProduct, true, kGemm, ""), scenario)
-                  .find("the trace does not name the GPU"),
+                  .find("the trace does not name its GPU"),
               std::string::npos)
         << scenario;
   }

@@ -206,19 +206,19 @@ export function doubtsOf(loading: Loading): string[] {
 }
 
 const BOUNDS: Record<string, string> = {
-  none: "Batches are there when the loop asks for them: another loader buys next to nothing.",
+  none: "Batches are ready when the loop asks for them: another loader gains next to nothing.",
   fetch:
-    "Preparing a batch is mostly waiting for files, a network or a lock: read less, closer or earlier; more workers help as long as the storage gives more to more.",
+    "Preparing a batch is mostly waiting for files, a network or a lock: read less, closer or earlier; more workers help as long as the storage scales.",
   preparation:
     "Preparing a batch is mostly computing: more workers help while there are cores, then only a cheaper stage or a cache does.",
   cores:
-    "Workers could compute and have no core: fewer threads, more cores or a cheaper stage; more workers buy little or nothing.",
+    "Workers are ready but have no core: use fewer threads, more cores or a cheaper stage. More workers gain little or nothing.",
   throttled:
-    "Workers could compute, and the quota of their control group takes the cores away: a larger quota, or fewer threads.",
+    "Workers are ready, but the control group's quota throttles them: use a larger quota or fewer threads.",
   transfer:
-    "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True hide them, smaller types on the host make them shorter.",
+    "Copies to the device overlap no kernel. pin_memory=True and non_blocking=True hide them; smaller types on the host shorten them.",
   handover:
-    "Batches are ready, but taking them over takes its time: fewer and larger tensors a batch, or pinning in a thread of its own.",
+    "Batches are ready, but receiving them is slow: use fewer, larger tensors per batch, or pin in a separate thread.",
 };
 
 /** Bounds that a cheaper stage would help with. */
@@ -229,7 +229,7 @@ export function boundOf(loading: Loading): string {
   const text = Object.hasOwn(BOUNDS, loading.bound) ? (BOUNDS[loading.bound] ?? "") : "";
   const [costliest] = loading.stages;
   if (costliest === undefined || !OF_STAGES.includes(loading.bound)) return text;
-  return `${text} The costliest stage is ${titleOf(costliest)}: ${formatPercent(costliest.share_pct)} of preparing.`;
+  return `${text} The most expensive stage is ${titleOf(costliest)}: ${formatPercent(costliest.share_pct)} of preparing.`;
 }
 
 const PARTS: Record<string, string> = {

@@ -146,7 +146,7 @@ export const LIMITS: Record<ScalingLimit, string> = {
   host: "the host, which launches the work",
   loader: "the data loader",
   bandwidth: "the bytes over the slowest link",
-  latency: "the number of messages, whatever their size",
+  latency: "the number of messages, regardless of size",
   straggler: "waiting for the slowest rank",
   pipeline: "stages of the pipeline that wait for each other",
 };

@@ -58,7 +58,7 @@ const waitFacts = (wait: InputWait): Fact[] => [
 /** What `headroom record --probe-input` measured. */
 function probeFacts(probe: Probe): Fact[] {
   const facts: [string, Interval | null, string][] = [
-    ["A step as ever", probe.step_ms, ""],
+    ["A normal step", probe.step_ms, ""],
     ["A step with the last batch again", probe.loop_ms, "the loop without its loader"],
     ["A batch of the loader alone", probe.loader_ms, "the loader without its loop"],
     ["The same samples again", probe.again_ms, "in memory by then"],

@@ -188,7 +188,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
             {health.issues.map((issue) => (
               <li key={issue.code}>
                 <span class={`severity ${issue.severity}`}>{issue.severity}</span> {formatSentence(issue.detail)}
-                {issue.voids.length > 0 && <span class="dim"> Takes away: {issue.voids.join(", ")}.</span>}
+                {issue.voids.length > 0 && <span class="dim"> Unreliable: {issue.voids.join(", ")}.</span>}
               </li>
             ))}
           </ul>
