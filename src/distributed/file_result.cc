@@ -166,8 +166,8 @@ void serialize(Archive& archive, StepBreakdown& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, Bottleneck& row) {
-  auto& [verdict, share_pct, confidence, balance, host_only, of, evidence] = row;
-  archive(verdict, share_pct, confidence, balance, host_only, of, evidence);
+  auto& [verdict, share_pct, confidence, confidence_reason, balance, host_only, of, evidence] = row;
+  archive(verdict, share_pct, confidence, confidence_reason, balance, host_only, of, evidence);
 }
 
 template <typename Archive>
@@ -178,10 +178,10 @@ void serialize(Archive& archive, CauseRow& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, Finding& row) {
-  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, idle, of_set,
+  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, place, idle, of_set,
          of_stretch, beside_steps, saves_ms, saves_note, scenario] = row;
-  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, idle, of_set,
-          of_stretch, beside_steps, saves_ms, saves_note, scenario);
+  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, place, idle,
+          of_set, of_stretch, beside_steps, saves_ms, saves_note, scenario);
 }
 
 template <typename Archive>

@@ -230,6 +230,10 @@ void TextPage::Command(std::string_view first, const std::vector<std::string>& w
                style_.width)) {
         --take;
       }
+      // Paths break behind a folder.
+      if (const std::size_t slash = rest.substr(0, take).rfind('/');
+          slash != std::string_view::npos && slash > 0 && slash + 1 < rest.size())
+        take = slash + 1;
       line += ShellQuote(rest.substr(0, take), style_.charset);
       rest.remove_prefix(take);
       flush("\\");

@@ -131,6 +131,8 @@ struct Attempt {
 // Of a remedy, the first that applies.
 constexpr std::array kAttempts = {
     Attempt{Remedy::kLaunchless, "cuda-graph", nullptr, ""},
+    Attempt{Remedy::kLaunchless, "remove-syncs+cuda-graph", nullptr,
+            "if no call waited for the GPU"},
     Attempt{Remedy::kLaunchless, kHostForFree, nullptr, "with an infinitely fast host"},
     Attempt{Remedy::kFastHost, kHostForFree, nullptr, "with an infinitely fast host"},
     Attempt{Remedy::kDataWait, "data-loading", nullptr, "if every batch were ready in time"},
@@ -196,7 +198,9 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   // `whatif` gives the scenario's own figure. A finding that holds less shows no such command.
   constexpr double kNearly = 0.95;
   const bool holds_less = saves.mid < kNearly * unbounded;
-  if (attempt.edit == nullptr && !holds_less) finding.scenario = attempt.scenario;
+  // An infinitely fast host is a bound, not a change to make.
+  if (attempt.edit == nullptr && !holds_less && attempt.scenario != kHostForFree)
+    finding.scenario = attempt.scenario;
   finding.saves_note = attempt.bound.empty() ? fmt::format("forecast of {}", attempt.scenario)
                                              : fmt::format("at most: {}", attempt.bound);
   if (holds_less) finding.saves_note += "; capped at the finding's time";
@@ -229,7 +233,7 @@ void DoubtVerdict(TraceReport& report) {
   constexpr double kNothing = 0.1;
   if (first.saves_ms->high >= kNothing * *first.share_pct / 100 * report.breakdown->wall.ms())
     return;
-  report.bottleneck.confidence = "low";
+  report.bottleneck.LowerConfidence("a replay without the cause takes just as long");
   report.bottleneck.evidence.emplace_back(
       "a replay without it takes just as long: something else also limits the step");
 }
@@ -332,6 +336,23 @@ void TellThroughput(const Job& job, TraceReport& report) {
       .source = "the batch size from operator shapes, and the recorded step time"};
 }
 
+/// Returns the job of all whole steps, which `headroom whatif` replays too, with the step time
+/// `corrected`. Returns no job if there are no more steps than in the window, if they hold too many
+/// events, or if their replay is off.
+WindowJob MakeJobOfRun(const TraceStore& store, const ReferenceData& reference,
+                       const HostTruth& truth, const Steps& steps,
+                       const std::optional<StepWindow>& run, const MsInterval& corrected) {
+  if (!run || CountEvents(store, steps, *run) > kMaxRunEvents) return {};
+  Result<WindowJob> made = MakeWindowJob(store, reference, steps, *run, truth.calibration);
+  if (!made.ok()) return {};
+  Job& job = *made.value().job;
+  if (truth.measured_step_ms && !job.CalibrateTo(*truth.measured_step_ms).ok()) return {};
+  Replayer replayer;
+  if (!MeasureReplay(job, replayer).Holds()) return {};
+  job.SetStepTime(steps, corrected);
+  return std::move(made).value();
+}
+
 Status ForecastAll(const TraceStore& store, const ReferenceData& reference, const HostTruth& truth,
                    TraceReport& report) {
   // Without steps, the stretch is replayed as one.
@@ -380,7 +401,15 @@ Status ForecastAll(const TraceStore& store, const ReferenceData& reference, cons
   }
   engine.corrected_step_ms = baseline.corrected;
   if (!report.stretch) CorrectMedian(baseline, report.steps);
-  return ForecastEach(job, forecaster, report);
+  const std::optional<StepWindow> run = LongestWholeRun(steps);
+  WindowJob all = MakeJobOfRun(store, reference, truth, steps, run, baseline.corrected);
+  if (all.job == nullptr) return ForecastEach(job, forecaster, report);
+  engine.first_step = steps.list[run->first].index;
+  engine.last_step = steps.list[run->last].index;
+  engine.steps = run->steps();
+  engine.events = CountEvents(store, steps, *run);
+  Forecaster of_all(*all.job);
+  return ForecastEach(*all.job, of_all, report);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(FindingForecastsTest, SavesWhatTheReplaySaysNotWhatTheCauseHolds) {
   const TraceReport report = Forecasted(SixSteps(LoaderThenKernels));
   ASSERT_TRUE(report.engine);
   EXPECT_EQ(report.engine->error, "");
-  EXPECT_EQ(report.engine->first_step, 1);
+  EXPECT_EQ(report.engine->first_step, 0);
   EXPECT_EQ(report.engine->last_step, 5);
   EXPECT_EQ(report.engine->calibration, "a test");
   const Finding* wait = Found(report, "data-wait");

@@ -384,6 +384,15 @@ Ranking Forecaster::Rank(const IsWanted& is_wanted) {
     Forecast forecast = Run(std::string(scenario.name), {call});
     (forecast.applies ? ranking.applying : ranking.abstaining).push_back(std::move(forecast));
   }
+  // A step with blocking calls cannot be captured, but may be without them.
+  constexpr std::string_view kTogether = "remove-syncs+cuda-graph";
+  const auto has = [](const std::vector<Forecast>& forecasts, std::string_view name) {
+    return std::ranges::find(forecasts, name, &Forecast::name) != forecasts.end();
+  };
+  if (has(ranking.abstaining, "cuda-graph") && has(ranking.applying, "remove-syncs")) {
+    Forecast together = Run(std::string(kTogether), ParseScenario(kTogether).value());
+    if (together.applies) ranking.applying.push_back(std::move(together));
+  }
   // What may buy nothing does not head the list by its best case.
   std::stable_sort(ranking.applying.begin(), ranking.applying.end(),
                    [](const Forecast& a, const Forecast& b) {

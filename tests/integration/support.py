@@ -423,9 +423,9 @@ def _tables(report):
 ACTS_ON = {
     "host": ("late-launches", "costly-region", "unmarked-time"),
     "input": ("data-wait", "exposed-copies"),
-    "communication": ("exposed-communication", "straggler"),
+    "communication": ("exposed-communication", "straggler", "pipeline-bubble"),
     "callback": ("callbacks",),
-    "synchronization": ("costly-syncs",),
+    "synchronization": ("costly-syncs", "stalled-copy"),
     "gpu-compute": ("unfused-optimizer", "idle-tensor-cores", "unfused-elementwise", "device-copies"),
     "gpu-memory": ("unfused-optimizer", "idle-tensor-cores", "unfused-elementwise", "device-copies"),
 }

@@ -77,6 +77,19 @@ class AnyTrace(support.ProgramTest):
                 compared += 1
         self.assertGreater(compared, 10)
 
+    def test_whatif_saves_what_the_report_says(self):
+        compared = 0
+        for path, report in self.reports:
+            named = {f["scenario"]: f["saves_ms"] for f in report["findings"] if f["scenario"] and f["saves_ms"]}
+            if not named:
+                continue
+            with self.subTest(path.name):
+                forecast = support.headroom("whatif", "--json", "--quiet", path, *named).json()
+                for row in forecast["scenarios"]:
+                    self.assertAlmostEqual(row["saves_ms"], named[row["name"]]["mid"], delta=1e-3, msg=row["name"])
+                    compared += 1
+        self.assertGreater(compared, 10)
+
     def test_diff_has_the_phases_of_the_report(self):
         compared = 0
         for path, report in self.reports:

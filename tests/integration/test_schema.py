@@ -133,6 +133,7 @@ REPORT: dict[str, Any] = {
         "verdict": "host",
         "share_pct": 50,
         "confidence": "high",
+        "confidence_reason": None,
         "evidence": ["The GPU idles 50 % of the step."],
         "causes": [{"name": "host", "time_ms": 0.002, "share_pct": 100}],
     },

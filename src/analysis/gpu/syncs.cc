@@ -127,7 +127,7 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   if (store.gpu_tasks.rows() == 0) return {};
   std::vector<PricedSync> syncs;
   for (const HostEventId call : FindBlockingCalls(store, names, process))
-    syncs.push_back({call, {}});
+    syncs.push_back({.call = call, .gpu_idle = {}});
   const std::vector<LaunchedStart> launched = FindLaunches(store, process);
   const std::vector<TimeNs> results = FindResults(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
@@ -166,7 +166,8 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
       const Interval call = {std::max(events.start[sync.call.index()], priced),
                              store.HostEnd(sync.call)};
       const Interval stall = LongestWithin(stalls, call);
-      if (stall.length() >= std::max(kLongStall, idle.length())) idle = stall;
+      sync.is_stall = stall.length() >= std::max(kLongStall, idle.length());
+      if (sync.is_stall) idle = stall;
     }
     if (idle.end <= idle.start) continue;
     sync.gpu_idle = idle;

@@ -19,6 +19,7 @@ struct PricedSync {
   /// host from launching; no further than the next task launched after it. The GPU is idle all
   /// along. May be empty. Those of successive calls do not overlap.
   Interval gpu_idle;
+  bool is_stall = false;  ///< The idle time is a stall, see PriceSyncs().
 };
 
 /// Every call of `process` (none: all) that blocks the host, in order of start: explicit

@@ -241,10 +241,16 @@ struct Bottleneck {
   Verdict verdict = Verdict::kUnknown;
   std::optional<double> share_pct;
   std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
+  std::string confidence_reason;  ///< Why it is low; else empty.
   std::string balance;     ///< Of a balanced verdict: why it is no other.
   bool host_only = false;  ///< Told by the host's clock: no GPU work was recorded.
   std::string of;          ///< What the share is of: "the mean step", "the recording"...
   std::vector<std::string> evidence;
+
+  void LowerConfidence(std::string_view reason) {
+    confidence = "low";
+    confidence_reason = reason;
+  }
 };
 
 /// One cause of the mean step's time (without steps, of the stretch's); all of them sum to it.
@@ -283,6 +289,7 @@ struct Finding {
   std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
   Remedy remedy = Remedy::kNone;
+  std::string place = {};  ///< Call, callback or region to start with; empty: none stands out.
   std::optional<DurationNs> idle = {};  ///< GPU idle that the title names: no remedy saves more.
   bool of_set = false;                  ///< Of several files together: the check needs them all.
   bool of_stretch = false;              ///< Of a recording without steps.

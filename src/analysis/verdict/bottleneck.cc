@@ -190,7 +190,7 @@ Bottleneck JudgeHost(const MeanStep& step, const Wait& host) {
   if (kept_pct >= kClearPct) return verdict;
   verdict.verdict = Verdict::kBalanced;
   verdict.share_pct.reset();
-  verdict.confidence = "low";
+  verdict.LowerConfidence("recording may cause the wait");
   verdict.balance =
       fmt::format("the host takes {} of it, but only about {} without the cost of recording",
                   FormatPercent(SharePct(host.time, wall)), FormatPercent(kept_pct));
@@ -204,7 +204,9 @@ void ChooseGpuBound(double arithmetic, double memory, Bottleneck& verdict) {
   verdict.verdict = memory > arithmetic ? Verdict::kGpuMemory : Verdict::kGpuCompute;
   const double more = std::max(arithmetic, memory);
   const double less = std::min(arithmetic, memory);
-  verdict.confidence = more < kLeadFactor * less ? "low" : more >= kMajorityPct ? "high" : "medium";
+  verdict.confidence = more >= kMajorityPct ? "high" : "medium";
+  if (more < kLeadFactor * less)
+    verdict.LowerConfidence("compute and memory limit similar shares of the GPU time");
 }
 
 /// Matrix products of an iteration of a language model. They have a row for each token.
@@ -337,7 +339,7 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
         first.time > causes.gpu) {
       verdict.verdict = first.verdict;
       verdict.share_pct = SharePct(first.time, wall);
-      verdict.confidence = "low";
+      verdict.LowerConfidence("the trace does not show why the GPU idles");
       verdict.evidence.insert(verdict.evidence.begin(),
                               Holds(first.time, breakdown, first.meaning));
     }
@@ -354,7 +356,16 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
     verdict.evidence = {Holds(first.time, breakdown, first.meaning), BusyLine(breakdown)};
     if (first.verdict == Verdict::kInput && !evidence.unmarked.empty()) {
       verdict.evidence.push_back(UnmarkedText(evidence));
-      verdict.confidence = "medium";  // Its place is all that tells it.
+      verdict.confidence = "medium";  // Only its position identifies it.
+    }
+    if (const std::optional<Stall> stall = MainStall(evidence);
+        stall && first.verdict == Verdict::kSynchronization) {
+      verdict.LowerConfidence(fmt::format("no recorded work delays the {} of {}",
+                                          FormatTime(stall->longest), stall->call));
+      verdict.evidence.push_back(
+          fmt::format("{} waits {} for its own copy although no recorded work delays it: work from "
+                      "before the recording, or of another process, may run then",
+                      stall->call, FormatTime(stall->longest)));
     }
     return verdict;
   }
@@ -368,7 +379,7 @@ Bottleneck Choose(const Evidence& evidence, const MeanStep& step) {
   if (!waits_little && !gpu_leads) return JudgeBalanced(breakdown, causes, waits);
   Bottleneck verdict = JudgeGpu(evidence, step);
   if (verdict.verdict != Verdict::kUnknown && SharePct(waiting, wall) >= kClearPct) {
-    verdict.confidence = "low";
+    verdict.LowerConfidence("the GPU also waits");
     verdict.evidence.push_back(
         waits_little
             ? fmt::format("recording explains about {} of the waiting", FormatTime(by_profiler))
@@ -419,12 +430,31 @@ Bottleneck ChooseOfMost(const Evidence& evidence, const Causes& causes) {
       fmt::format("{} {} {} {}, the other {} steps {} on average; the verdict covers those {}",
                   one ? "step" : "steps", fmt::join(slow, " and "), one ? "takes" : "together take",
                   FormatTime(of_slow), others.size(), FormatTime(breakdown.wall), others.size()));
-  if (of_others.verdict != Verdict::kUnknown) of_others.confidence = "low";
+  if (of_others.verdict != Verdict::kUnknown)
+    of_others.LowerConfidence(one ? "one slow step is left out" : "slow steps are left out");
   of_others.of = "the mean step without slow ones";
   return of_others;
 }
 
 }  // namespace
+
+std::optional<Stall> MainStall(const Evidence& evidence) {
+  IntervalSet steps;
+  for (const std::size_t row : evidence.rows) steps.AppendInOrder(evidence.steps.spans[row]);
+  DurationNs all, stalled;
+  Stall stall;
+  for (const PricedSync& sync : evidence.syncs) {
+    const DurationNs idle = steps.MeasureWithin(sync.gpu_idle);
+    all += idle;
+    if (!sync.is_stall) continue;
+    stalled += idle;
+    if (idle <= stall.longest) continue;
+    stall = {.call = evidence.store.Text(evidence.store.host_events.name[sync.call.index()]),
+             .longest = idle};
+  }
+  if (stalled.ns() == 0 || 2 * stalled.ns() < all.ns()) return std::nullopt;
+  return stall;
+}
 
 Causes FindCauses(const Evidence& evidence) {
   std::vector<Interval> spans;
@@ -572,7 +602,7 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
     verdict.confidence = "medium";
     verdict.evidence = {Holds(computes, breakdown, what), "no GPU work was launched"};
     if (HasTensorFlowOperators(evidence)) {
-      verdict.confidence = "low";
+      verdict.LowerConfidence("a GPU may run operators that this trace attributes to the CPU");
       verdict.evidence.emplace_back(
           "TensorFlow's operations do not name their device: if a GPU ran them, this trace does "
           "not show it");
@@ -586,7 +616,9 @@ Bottleneck JudgeHostOnly(const Evidence& evidence) {
           kLeadFactor * static_cast<double>(waits[1].time.ns())) {
     verdict.verdict = first.verdict;
     verdict.share_pct = SharePct(first.time, breakdown.wall);
-    verdict.confidence = *verdict.share_pct >= kSurePct ? "medium" : "low";
+    verdict.confidence = "medium";
+    if (*verdict.share_pct < kSurePct)
+      verdict.LowerConfidence("GPU work, which was not recorded, may hide the wait");
     verdict.evidence = {
         Holds(first.time, breakdown, first.meaning),
         "no GPU work was recorded: these are host times, and GPU work would hide some of them"};
@@ -617,15 +649,16 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   // Inferred steps and damage lower what can be said.
   const bool guessed_steps =
       report.steps.source == StepSource::kInferred && report.steps.confidence != "high";
-  if (guessed_steps || report.health.grade == 'C') verdict.confidence = "low";
+  if (guessed_steps) verdict.LowerConfidence("the steps are inferred");
+  if (report.health.grade == 'C') verdict.LowerConfidence("the trace is incomplete");
   if (const StepRow& step = evidence.steps.steps.list[evidence.median_step]; HostRunsOn(step)) {
-    verdict.confidence = "low";
+    verdict.LowerConfidence("the GPU work of the last step ends early");
     verdict.evidence.push_back(fmt::format(
         "in step {} the host works for {}, far longer than the GPU; no figure here covers the rest",
         step.index, FormatTime(*step.host)));
   }
   if (const std::size_t devices = CountDevices(evidence); devices > 1) {
-    verdict.confidence = "low";
+    verdict.LowerConfidence("one process uses several GPUs");
     verdict.evidence.push_back(fmt::format(
         "the step runs on {} GPUs of one process; idle means that all of them are idle", devices));
   }

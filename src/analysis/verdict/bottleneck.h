@@ -80,6 +80,15 @@ struct Causes : CauseTimes {
 };
 Causes FindCauses(const Evidence& evidence);
 
+/// A synchronous copy that no recorded work delays.
+struct Stall {
+  std::string_view call;
+  DurationNs longest;
+};
+/// Returns the longest stall of the judged steps if stalls are at least half of the GPU idle time
+/// that blocking calls cause.
+std::optional<Stall> MainStall(const Evidence& evidence);
+
 /// Returns which of `rows` are usual (UsualSteps()).
 std::vector<bool> UsualOf(const Evidence& evidence);
 

@@ -216,8 +216,9 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
     const bool single = 2 * idle.longest_time.ns() >= idle.dearest_time.ns();
     const StringId name =
         single ? evidence.store.host_events.name[idle.longest.index()] : idle.dearest;
+    ranked->finding.place = evidence.store.Text(name);
     why.push_back(
-        fmt::format("most expensive: {}, {} ({})", evidence.store.Text(name),
+        fmt::format("most expensive: {}, {} ({})", ranked->finding.place,
                     FormatTime(single ? idle.longest_time : idle.dearest_time),
                     single ? "once" : fmt::format("{} times", FormatCount(idle.dearest_count))));
   }
@@ -286,6 +287,7 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
             "another thread, and keep .item() out of it",
             Remedy::kCallbacks);
   if (!ranked) return ranked;
+  ranked->finding.place = dearest->callback;
   ranked->finding.evidence = {
       fmt::format("most expensive: {}{}, {} self time over the trace in {}", dearest->callback,
                   dearest->event.empty() ? "" : " on the event " + dearest->event,
@@ -344,6 +346,7 @@ std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
         "breakdown", figure,
         "check whether every step needs it, or whether another thread can do it", Remedy::kNone);
     if (ranked) {
+      ranked->finding.place = name;
       ranked->finding.evidence = {
           fmt::format("{}: {} self time in step {}, in {}", name, FormatTime(dearest->own),
                       evidence.steps.steps.list[example].index, Plural(dearest->count, "region"))};
@@ -447,6 +450,13 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
                     ".cpu(), .nonzero() and branches on tensors",
       Remedy::kSyncs);
   if (!ranked) return ranked;
+  ranked->finding.place = reads_value ? dearest->where : dearest->name;
+  if (MainStall(evidence)) {
+    ranked->finding.id = "stalled-copy";
+    ranked->finding.action =
+        "record several steps after a warm-up: the call may wait for work that was launched before "
+        "the recording";
+  }
   ranked->finding.evidence = {fmt::format("{} of {}{} over the trace",
                                           Plural(dearest->count, "call"), dearest->name,
                                           dearest->where.empty() ? "" : " in " + dearest->where)};
@@ -893,8 +903,10 @@ bool ActsOn(Verdict verdict, const Finding& finding) {
       {"exposed-copies", Verdict::kInput},
       {"exposed-communication", Verdict::kCommunication},
       {"straggler", Verdict::kCommunication},
+      {"pipeline-bubble", Verdict::kCommunication},
       {"callbacks", Verdict::kCallback},
       {"costly-syncs", Verdict::kSynchronization},
+      {"stalled-copy", Verdict::kSynchronization},
       {"unfused-optimizer", Verdict::kGpuCompute},
       {"idle-tensor-cores", Verdict::kGpuCompute},
       {"unfused-elementwise", Verdict::kGpuCompute},

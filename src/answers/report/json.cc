@@ -218,6 +218,7 @@ void WriteBottleneck(JsonWriter& json, const JobReport& job) {
   json.Key("verdict").String(NameOf(bottleneck.verdict));
   json.Key("share_pct").Number(bottleneck.share_pct);
   json.Key("confidence").StringOrNull(bottleneck.confidence);
+  json.Key("confidence_reason").StringOrNull(bottleneck.confidence_reason);
   json.Key("evidence");
   WriteStrings(json, bottleneck.evidence);
   json.Key("causes").BeginArray(Layout::kLines);

@@ -62,7 +62,9 @@ std::string VerdictSentence(const Bottleneck& bottleneck) {
 std::string VerdictText(const Bottleneck& bottleneck) {
   std::string text = VerdictSentence(bottleneck);
   if (!bottleneck.confidence.empty())
-    text += fmt::format(" Confidence: {}.", bottleneck.confidence);
+    text += fmt::format(
+        " Confidence: {}{}.", bottleneck.confidence,
+        bottleneck.confidence_reason.empty() ? "" : ", " + bottleneck.confidence_reason);
   return text;
 }
 
@@ -161,7 +163,7 @@ std::string SavesText(const Finding& finding) {
                      std::string_view(finding.saves_note).substr(bound ? kAtMost.size() : 0));
 }
 
-std::string_view ActionTitle(const Finding& finding) {
+std::string ActionTitle(const Finding& finding, std::size_t width) {
   struct Title {
     std::string_view id;
     Remedy remedy;  ///< kNone: of any.
@@ -175,7 +177,8 @@ std::string_view ActionTitle(const Finding& finding) {
       {"exposed-communication", Remedy::kNone, "Overlap communication with compute"},
       {"exposed-copies", Remedy::kNone, "Overlap copies to the GPU: pin_memory"},
       {"exposed-copies-to-host", Remedy::kNone, "Copy to the host less often"},
-      {"costly-syncs", Remedy::kNone, "Remove blocking calls: .item(), .cpu()"},
+      {"costly-syncs", Remedy::kNone, "Remove blocking calls"},
+      {"stalled-copy", Remedy::kNone, "Record several steps to check the stall"},
       {"unfused-optimizer", Remedy::kNone, "Fuse the optimizer: fused=True"},
       {"idle-tensor-cores", Remedy::kNone, "Use tensor cores: TF32, mixed precision"},
       {"unfused-elementwise", Remedy::kNone, "Fuse element-wise kernels: compile"},
@@ -185,13 +188,17 @@ std::string_view ActionTitle(const Finding& finding) {
       {"unexplained-idle", Remedy::kNone, "Record the host too"},
       {"outlier-steps", Remedy::kNone, "Check what only the slow steps do"},
       {"evaluation-in-steps", Remedy::kNone, "Evaluate less often"},
-      {"costly-region", Remedy::kNone, "Speed up the most expensive region"},
+      {"costly-region", Remedy::kNone, "Speed up the region"},
       {"unmarked-time", Remedy::kNone, "Mark regions in the unexplained time"},
       {"straggler", Remedy::kNone, "Speed up the slowest rank"},
+      {"pipeline-bubble", Remedy::kNone, "Shrink the pipeline bubble"},
   };
   for (const Title& title : kTitles) {
-    if (finding.id == title.id && (title.remedy == Remedy::kNone || title.remedy == finding.remedy))
-      return title.text;
+    if (finding.id != title.id || (title.remedy != Remedy::kNone && title.remedy != finding.remedy))
+      continue;
+    const std::string with_place = fmt::format("{}: {}", title.text, finding.place);
+    const bool fits = !finding.place.empty() && DisplayWidth(with_place) <= width;
+    return fits ? with_place : std::string(title.text);
   }
   return finding.action;
 }

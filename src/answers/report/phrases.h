@@ -39,8 +39,9 @@ std::string SavesText(const Finding& finding);
 /// Returns "do", "do not" if the action makes the step longer, or "" if it gains nothing.
 std::string_view ActionLabel(const Finding& finding);
 
-/// What to do about a finding, in at most 45 characters: "Fuse the optimizer: fused=True".
-std::string_view ActionTitle(const Finding& finding);
+/// Returns the action of a finding as a short title: "Fuse the optimizer: fused=True". It names
+/// the place to start with if that fits into `width` columns.
+std::string ActionTitle(const Finding& finding, std::size_t width);
 
 /// Who wrote a trace: "PyTorch", "Nsight Systems"; the format itself if it is not known.
 std::string_view RecorderName(std::string_view format);

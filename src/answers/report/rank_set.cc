@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "answers/report/straggler_finding.h"
+#include "answers/report/rank_findings.h"
 #include "ranks/rank_of_file.h"
 
 namespace headroom {
@@ -37,7 +37,7 @@ Result<JobRanks> CompareFiles(std::vector<TraceReport>& files, std::vector<RankT
   }
   AddIssue(ImportIssue::kUnreadableFile, left_out.unreadable, job);
   AddIssue(ImportIssue::kNotATrace, left_out.not_traces, job);
-  AddStraggler(job, files);
+  AddRankFindings(job, files);
   return job;
 }
 

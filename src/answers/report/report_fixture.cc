@@ -125,6 +125,7 @@ TraceReport DemoReport() {
       .verdict = Verdict::kHost,
       .share_pct = 58.1,
       .confidence = "high",
+      .confidence_reason = "",
       .balance = "",
       .of = "the mean step",
       .evidence = {

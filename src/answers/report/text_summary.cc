@@ -165,10 +165,15 @@ class Summary {
   void WriteVerdict(TextPage& page) const {
     std::string text = VerdictSentence(file_.bottleneck);
     if (!job_.single()) text.insert(text.size() - 1, fmt::format(" ({})", job_.SlowestNote()));
-    if (file_.bottleneck.confidence == "low") text += " Low confidence.";
     page.Paragraph("", text, Style::kPlain, Style::kBold);
+    if (const std::string& reason = file_.bottleneck.confidence_reason; !reason.empty())
+      page.Paragraph("", fmt::format("Low confidence: {}.", reason));
     if (options_.ranks != nullptr && options_.ranks->waits.pattern != StragglerPattern::kNone)
       page.Paragraph("", RanksVerdict(*options_.ranks));
+    constexpr double kWorthSayingShare = 0.05;
+    if (options_.ranks != nullptr && options_.ranks->pipeline &&
+        options_.ranks->pipeline->bubble_share >= kWorthSayingShare)
+      page.Paragraph("", PipelineVerdict(*options_.ranks->pipeline));
     if (file_.bottleneck.verdict == Verdict::kUnknown && !file_.bottleneck.evidence.empty())
       page.Paragraph("", Sentence(file_.bottleneck.evidence.front()));
   }
@@ -268,16 +273,28 @@ class Summary {
     return {"of GPU time", parts};
   }
 
+  /// Keeps `count` rows. The last one, "other", sums up the smaller parts, so rows sum to the step.
+  static void KeepLargest(std::vector<Part>& parts, std::size_t count) {
+    if (parts.size() <= count) return;
+    Part other{.label = "other"};
+    const auto move = [&](std::vector<Part>::iterator part) {
+      other.share_pct += part->share_pct;
+      other.busy_pct += part->busy_pct;
+      parts.erase(part);
+    };
+    if (const auto named = std::ranges::find(parts, other.label, &Part::label);
+        named != parts.end())
+      move(named);
+    while (parts.size() >= count) move(std::ranges::min_element(parts, {}, &Part::share_pct));
+    parts.push_back(std::move(other));
+  }
+
   /// Each part begins where the one before it ends, so together they are the step.
   void WriteParts(TextPage& page, std::size_t max_rows) const {
     auto [legend, parts] = Parts();
+    KeepLargest(parts, max_rows);
     for (std::size_t i = 1; i < parts.size(); ++i)
       parts[i].begin_pct = parts[i - 1].begin_pct + parts[i - 1].share_pct;
-    while (parts.size() > max_rows) {
-      parts.erase(std::min_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-        return a.share_pct < b.share_pct;
-      }));
-    }
     std::size_t label = 0;
     for (const Part& part : parts) label = std::max(label, DisplayWidth(part.label));
     label = std::min<std::size_t>(label, 24);
@@ -334,8 +351,10 @@ class Summary {
                {fmt::format("{:>{}}{:>{}}", "saves", kSaves, "speedup", kSpeedup), Style::kDim}});
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const Finding& finding = *shown[i]->row;
-      std::string title = fmt::format("{}. {}", i + 1, Sentence(ActionTitle(finding)));
-      title = CutMiddle(Printable(title, charset), title_width - 2, charset);
+      constexpr std::size_t kNumber = 3, kGap = 2;
+      std::string title = fmt::format("{}. {}", i + 1,
+                                      Sentence(ActionTitle(finding, title_width - kNumber - kGap)));
+      title = CutMiddle(Printable(title, charset), title_width - kGap, charset);
       const auto [saves, speedup] = Gain(finding);
       page.Line({{title, Style::kGood},
                  {Spaces(Left(title_width, DisplayWidth(title)))},
@@ -357,7 +376,10 @@ class Summary {
     const MsInterval& saves = *finding.saves_ms;
     const bool bound = finding.saves_note.starts_with("at most");
     std::string speedup;
-    if (base && base->mid - saves.mid > 0)
+    // If the step itself is uncertain, the factor of an upper bound misleads.
+    constexpr double kBadlyKnown = 0.5;
+    const bool promises = !bound || (base && base->high - base->low < kBadlyKnown * base->mid);
+    if (promises && base && base->mid - saves.mid > 0)
       speedup = FormatFactor(base->mid / (base->mid - saves.mid));
     return {bound ? "up to " + FormatUncertainTime(saves.mid, saves.low, saves.high)
                   : FormatTimeBetween(saves.mid, std::max(saves.low, 0.0), saves.high),

@@ -39,9 +39,13 @@ std::string_view HardwareOf(std::string_view scenario) {
   return "";
 }
 
-/// Whether a second change adds little to a first, which already makes the same kernels faster.
+/// Returns whether a second change adds little to a first: that includes it, or already makes the
+/// same kernels faster.
 bool IsCovered(const std::string& change, const std::vector<std::string>& before) {
-  return change == "tf32" && std::find(before.begin(), before.end(), "amp") != before.end();
+  return std::ranges::any_of(before, [&](const std::string& other) {
+    return (change == "tf32" && other == "amp") || other.starts_with(change + "+") ||
+           other.ends_with("+" + change);
+  });
 }
 
 std::vector<Span> RowOf(const Forecast& forecast) {
@@ -86,8 +90,13 @@ std::string RenderForecastSummary(const ForecastReport& report, const PageStyle&
                                    memory.empty() ? "" : ", " + memory));
     }
   }
-  for (const Forecast& forecast : report.abstaining)
-    if (HardwareOf(forecast.name).empty()) not_applicable.push_back(forecast.name);
+  for (const Forecast& forecast : report.abstaining) {
+    const bool applies_together = std::ranges::any_of(report.forecasts, [&](const Forecast& other) {
+      return other.name.ends_with("+" + forecast.name);
+    });
+    if (HardwareOf(forecast.name).empty() && !applies_together)
+      not_applicable.push_back(forecast.name);
+  }
 
   page.Paragraph("",
                  fmt::format("Step {} without the profiler, {} recorded. 80 % intervals.",

@@ -26,6 +26,23 @@ std::string_view ValidityText(Validity validity) {
   return "";
 }
 
+/// One reason holds for every change.
+void WriteNoForecast(const ForecastReport& report, TextPage& page) {
+  const Baseline& baseline = report.baseline;
+  const double replayed_ms = baseline.traced_step_ms * (1 + baseline.replay_error_pct / 100);
+  page.Paragraph("  ",
+                 fmt::format("No forecast: a replay of the unchanged step takes {}, but {} was "
+                             "recorded ({:+.1f} %; the limit is 1 %). The trace lacks what decides "
+                             "this step.",
+                             FormatMs(replayed_ms), FormatMs(baseline.traced_step_ms),
+                             baseline.replay_error_pct),
+                 Style::kPlain, Style::kWarning);
+  if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);
+  page.Paragraph("  ", "Record several steps after a warm-up, with CPU and GPU activity.");
+  page.Line({{"  Where the time goes:", Style::kBold}});
+  page.Command("    ", {"headroom", "report", report.path});
+}
+
 }  // namespace
 
 std::string RenderForecastText(const ForecastReport& report, const PageStyle& style) {
@@ -36,30 +53,22 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
     page.Paragraph("  ! ", "unknown: " + report.no_answer, Style::kWarning);
     return std::move(page).Take();
   }
-  if (baseline.ReplayHolds()) {
-    page.Paragraph("  Step  ",
-                   fmt::format("{} without the profiler; {} as recorded",
-                               FormatTimeBetween(baseline.corrected.mid, baseline.corrected.low,
-                                                 baseline.corrected.high),
-                               FormatMs(baseline.traced_step_ms)),
-                   Style::kBold);
-    page.Paragraph("        ",
-                   fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
-                               FormatMs(baseline.host_limit_ms), FormatMs(baseline.gpu_limit_ms)));
-  } else {
-    page.Paragraph("  Step  ",
-                   fmt::format("{} as recorded; unknown without the profiler",
-                               FormatMs(baseline.traced_step_ms)),
-                   Style::kBold);
+  if (!baseline.ReplayHolds()) {
+    WriteNoForecast(report, page);
+    return std::move(page).Take();
   }
+  page.Paragraph("  Step  ",
+                 fmt::format("{} without the profiler; {} as recorded",
+                             FormatTimeBetween(baseline.corrected.mid, baseline.corrected.low,
+                                               baseline.corrected.high),
+                             FormatMs(baseline.traced_step_ms)),
+                 Style::kBold);
+  page.Paragraph("        ",
+                 fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
+                             FormatMs(baseline.host_limit_ms), FormatMs(baseline.gpu_limit_ms)));
   page.Paragraph("        ", fmt::format("The replay of the recording is off by {:+.2f} %. {}",
                                          baseline.replay_error_pct, report.calibration));
   if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);
-  if (!baseline.ReplayHolds()) {
-    page.Paragraph(
-        "  ! ", "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
-        Style::kWarning);
-  }
   page.Blank();
   std::vector<std::vector<Span>> rows;
   for (const Forecast& forecast : report.forecasts) {
@@ -83,6 +92,9 @@ std::string RenderForecastText(const ForecastReport& report, const PageStyle& st
               {"memory"},
               {"validated"}},
              rows);
+  page.Paragraph(
+      "  ", "validated: yes, on this GPU; beyond, on another GPU or outside the measured range",
+      Style::kPlain, Style::kDim);
   page.Blank();
   for (const Forecast& forecast : report.forecasts) {
     page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, style.charset)),

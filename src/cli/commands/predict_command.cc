@@ -10,6 +10,7 @@
 #include "answers/predict/answer.h"
 #include "answers/predict/operator_table.h"
 #include "cli/flags/value_checks.h"
+#include "cli/inputs/trace_files.h"
 #include "cli/terminal/output.h"
 #include "predict/csv_table.h"
 #include "predict/memory_timeline.h"
@@ -205,6 +206,11 @@ Status PredictCommand::AddTrace(const std::string& trace, std::span<const Device
 }
 
 Status PredictCommand::Run() {
+  for (std::string& trace : traces_) {
+    Result<std::string> file = FindOneTraceFile(trace);
+    if (!file.ok()) return file.status();
+    trace = std::move(file).value();
+  }
   if (Status status = CheckFlags(); !status.ok()) return status;
   if (Status status = gpus_.Load(); !status.ok()) return status;
   options_.device_files = gpus_.device_files();

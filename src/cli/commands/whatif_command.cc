@@ -14,6 +14,7 @@
 #include "cli/flags/value_checks.h"
 #include "cli/inputs/join_processes.h"
 #include "cli/inputs/open_job.h"
+#include "cli/inputs/trace_files.h"
 #include "cli/terminal/output.h"
 #include "distributed/communicator.h"
 #include "whatif/forecast.h"
@@ -104,6 +105,9 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (scores_) return ListScores();
   if (!score_.first.empty()) return Score();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
+  Result<std::string> file = FindOneTraceFile(trace_);
+  if (!file.ok()) return file.status();
+  trace_ = std::move(file).value();
   const Result<std::vector<std::string>> inputs = WithCaptures({trace_}, options_.capture);
   if (!inputs.ok()) return inputs.status();
   if (Status status = CheckOutput(inputs.value()); !status.ok()) return status;

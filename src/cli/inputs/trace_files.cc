@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -47,6 +48,38 @@ bool LooksLikeATrace(std::string_view name) {
                      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
+/// Returns the folders below `folder` that hold traces, by name: profilers write into folders of
+/// their own (plugins/profile/DATE).
+std::vector<std::string> FoldersWithTraces(const std::string& folder) {
+  constexpr int kMaxDepth = 4;
+  constexpr int kMaxEntries = 10'000;
+  std::set<std::string> found;
+  std::error_code error;
+  int entries = 0;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (++entries > kMaxEntries) break;
+    const std::string name = entry->path().filename().string();
+    std::error_code unknown;
+    if (entry->is_directory(unknown)) {
+      if (name.starts_with('.') || entry.depth() >= kMaxDepth) entry.disable_recursion_pending();
+    } else if (LooksLikeATrace(name)) {
+      found.insert(entry->path().parent_path().string());
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+/// Returns "A, B and 2 more" of paths.
+std::string FirstOf(const std::vector<std::string>& paths) {
+  constexpr std::size_t kMaxShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMaxShown, paths.size()); ++i)
+    text += (i == 0 ? "" : ", ") + Printable(paths[i], Charset::kAscii);
+  if (paths.size() > kMaxShown) text += fmt::format(" and {} more", paths.size() - kMaxShown);
+  return text;
+}
+
 Status AddFolder(const std::string& folder, TraceFiles& files) {
   std::error_code error;
   std::vector<std::string> found;
@@ -66,6 +99,13 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
                                         Printable(folder, Charset::kAscii), error.message()));
   }
   if (found.empty()) {
+    const std::vector<std::string> below = FoldersWithTraces(folder);
+    if (below.size() == 1) return AddFolder(below.front(), files);
+    if (!below.empty()) {
+      return Status::BadInput(
+          fmt::format("{}: holds no trace itself, but {} folders below it do; name one: {}",
+                      Printable(folder, Charset::kAscii), below.size(), FirstOf(below)));
+    }
     return Status::BadInput(fmt::format(
         "{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, .et, .sqlite, "
         ".nsys-rep or results.db, plain, .gz, .zst, .xz, .bz2 or .zip); name the files",
@@ -199,6 +239,16 @@ Recordings FindRecordings(const std::vector<std::string>& paths) {
   }
   AddByContent(others, recordings);
   return recordings;
+}
+
+Result<std::string> FindOneTraceFile(const std::string& named) {
+  const Result<TraceFiles> files = FindTraceFiles({named});
+  if (!files.ok()) return files.status();
+  const std::vector<std::string>& paths = files.value().paths;
+  if (paths.size() == 1) return paths.front();
+  return Status::BadInput(fmt::format("{}: holds {} traces; name one: {}",
+                                      Printable(named, Charset::kAscii), paths.size(),
+                                      FirstOf(paths)));
 }
 
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named) {

@@ -16,10 +16,14 @@ struct TraceFiles {
 };
 
 /// Replaces folders by the files in them whose names are those of traces (.json, .pftrace, .pb,
-/// .perfetto-trace, .et, plain or compressed; .pftrace.PID), by name; folders in folders are left
-/// alone.
-/// kBadInput for a folder that cannot be read or holds none.
+/// .perfetto-trace, .et, plain or compressed; .pftrace.PID), by name. A folder without traces
+/// stands for the only folder below it that holds some. Fails with kBadInput for a folder that
+/// cannot be read, or that has no trace or several folders of traces.
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
+
+/// Returns the only trace file of a folder; a file stands for itself. Fails as FindTraceFiles()
+/// does, and with kBadInput for several traces.
+Result<std::string> FindOneTraceFile(const std::string& named);
 
 /// Files of one process that its profiler wrote one after the other: by the first, all others. They
 /// are one trace, not ranks. Told by the names that PyTorch's tensorboard_trace_handler gives them

@@ -109,6 +109,13 @@ std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
   return longest;
 }
 
+std::int64_t CountEvents(const TraceStore& store, const Steps& steps, const StepWindow& window) {
+  std::int64_t events = 0;
+  for (std::size_t row = window.first; row <= window.last; ++row)
+    events += EventsIn(store, steps.list[row]);
+  return events;
+}
+
 Result<WindowJob> MakeWindowJob(const TraceStore& store, const ReferenceData& reference,
                                 const Steps& steps, const StepWindow& window,
                                 const Calibration& calibration) {

@@ -24,6 +24,8 @@ struct StepWindow {
 
 /// Events of a window with three steps or more.
 inline constexpr std::int64_t kMaxWindowEvents = 24'000;
+/// Events of the steps that a report replays for its savings.
+inline constexpr std::int64_t kMaxRunEvents = 250'000;
 
 /// The step nearest the median and its neighbours, the one before first, as far as they are whole:
 /// at least two of them, so that they can follow each other, and more while they hold at most
@@ -35,6 +37,9 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
 /// none: no step is whole. One step that takes far longer than the others, or whose host does, is
 /// in no window.
 std::optional<StepWindow> LongestWholeRun(const Steps& steps);
+
+/// Returns the number of host events and GPU tasks in the steps of a window.
+std::int64_t CountEvents(const TraceStore& store, const Steps& steps, const StepWindow& window);
 
 /// A job made of a window of a trace's steps.
 struct WindowJob {

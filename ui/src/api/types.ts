@@ -86,7 +86,13 @@ export interface Report extends ReportTables {
   /** Of a recording without steps: what the breakdown is of. */
   stretch?: { wall_ms: number } | null;
   step_breakdown: StepBreakdown | null;
-  bottleneck: { verdict: string; share_pct: number | null; confidence: string | null; evidence: string[] };
+  bottleneck: {
+    verdict: string;
+    share_pct: number | null;
+    confidence: string | null;
+    confidence_reason: string | null;
+    evidence: string[];
+  };
   /** What forecasts of findings replay; null: there are none. */
   engine_window: { first_step: number; last_step: number; steps: number } | null;
   findings: Finding[];

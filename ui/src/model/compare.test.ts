@@ -26,7 +26,7 @@ function report(forwardMs: number, kernels: [string, number, number | null][], s
       corrected_step_ms: null,
     },
     step_breakdown: { ...PARTS, forward_ms: forwardMs, gpu: PARTS, wall_ms: forwardMs },
-    bottleneck: { verdict: "host", share_pct: null, confidence: null, evidence: [] },
+    bottleneck: { verdict: "host", share_pct: null, confidence: null, confidence_reason: null, evidence: [] },
     throughput: { batch_size: 4 },
     classes: [],
     kernels: rows,

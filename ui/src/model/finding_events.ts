@@ -37,6 +37,7 @@ const EVENTS: Record<string, (report: Known) => FindingEvents | null> = {
   "exposed-copies": (report) => ofGpuTasks(report, "Memcpy HtoD"),
   "exposed-copies-to-host": (report) => ofGpuTasks(report, "Memcpy DtoH"),
   "costly-syncs": () => ofAll("Synchronize"),
+  "stalled-copy": () => ofAll("Memcpy"),
   "unfused-optimizer": () => ofAll("Optimizer.step"),
   "idle-tensor-cores": (report) => ofClass(report, "matmul", "gemm") ?? ofClass(report, "convolution"),
   "unfused-elementwise": (report) => ofClass(report, "elementwise", "elementwise"),

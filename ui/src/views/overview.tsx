@@ -111,7 +111,12 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         <h2 id="verdict">{VERDICTS[bottleneck.verdict] ?? bottleneck.verdict}</h2>
         <p>
           {bottleneck.share_pct !== null && <strong>{formatPercent(bottleneck.share_pct)} of the step. </strong>}
-          {bottleneck.confidence !== null && <span class="dim">Confidence: {bottleneck.confidence}.</span>}
+          {bottleneck.confidence !== null && (
+            <span class="dim">
+              Confidence: {bottleneck.confidence}
+              {bottleneck.confidence_reason !== null && `, ${bottleneck.confidence_reason}`}.
+            </span>
+          )}
         </p>
         <ul>
           {bottleneck.evidence.map((sentence) => (

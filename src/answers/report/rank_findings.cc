@@ -1,4 +1,4 @@
-#include "answers/report/straggler_finding.h"
+#include "answers/report/rank_findings.h"
 
 #include <fmt/format.h>
 
@@ -68,22 +68,61 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
       waits.lost.ms() / static_cast<double>(std::max<std::int64_t>(1, waits.steps));
   finding.saves_ms = MsInterval{.low = 0, .mid = a_step, .high = a_step};
   finding.saves_note =
-      "at most: if late ranks were as early as a typical one; as recorded, not replayed";
+      "at most: if late ranks were as early as the median one; as recorded, not replayed";
   finding.of_set = true;
   return found;
 }
 
-void AddStraggler(const JobRanks& job, std::vector<TraceReport>& files) {
-  std::optional<RankFinding> straggler = FindStraggler(job);
-  if (!straggler) return;
-  for (TraceReport& file : files) {
-    if (file.input.rank != job.ranks[straggler->rank].rank) continue;
-    const auto less =
-        std::find_if(file.findings.begin(), file.findings.end(), [&](const Finding& other) {
-          return !other.saves_ms || other.saves_ms->mid < straggler->finding.saves_ms->mid;
-        });
-    file.findings.insert(less, std::move(straggler->finding));
-    break;
+std::optional<RankFinding> FindBubble(const JobRanks& job) {
+  constexpr double kMinShare = 0.01, kPercent = 100, kEven = 0.05;
+  if (!job.pipeline || job.pipeline->bubble_share < kMinShare) return std::nullopt;
+  const std::vector<PipelineStage>& stages = job.pipeline->stages;
+  const auto longest = std::ranges::max_element(stages, {}, &PipelineStage::bubble);
+  const auto busiest = std::ranges::max_element(stages, {}, &PipelineStage::computing);
+  RankFinding found;
+  found.rank = longest->ranks.front();
+  Finding& finding = found.finding;
+  finding.id = "pipeline-bubble";
+  finding.figure = FormatPercent(kPercent * job.pipeline->bubble_share);
+  finding.title = fmt::format("{} pipeline stages wait for each other {} of their time",
+                              stages.size(), finding.figure);
+  finding.share_pct = kPercent * job.pipeline->bubble_share;
+  DurationNs sum;
+  for (const PipelineStage& stage : stages) {
+    sum += stage.bubble;
+    finding.evidence.push_back(fmt::format("Stage {}: {} in the bubble per step, {} computing",
+                                           &stage - stages.data(), FormatTime(stage.bubble),
+                                           FormatTime(stage.computing)));
+  }
+  finding.place = "more micro-batches";
+  finding.action =
+      "Use more micro-batches per step: with p stages and m micro-batches, a bubble of "
+      "(p - 1) / (m + p - 1) of the step is normal. An interleaved schedule shrinks it too.";
+  if (job.pipeline->imbalance >= kEven) {
+    finding.place = fmt::format("move layers off stage {}", busiest - stages.begin());
+    finding.action =
+        fmt::format("Move layers away from stage {}: it computes {} longer than the mean. {}",
+                    busiest - stages.begin(), FormatPercent(kPercent * job.pipeline->imbalance),
+                    finding.action);
+  }
+  finding.check_section = "ranks";
+  const double mean_ms = sum.ms() / static_cast<double>(stages.size());
+  finding.saves_ms = MsInterval{.low = 0, .mid = mean_ms, .high = mean_ms};
+  finding.saves_note = "at most: without the bubble; as recorded, not replayed";
+  finding.of_set = true;
+  return found;
+}
+
+void AddRankFindings(const JobRanks& job, std::vector<TraceReport>& files) {
+  for (std::optional<RankFinding> found : {FindStraggler(job), FindBubble(job)}) {
+    if (!found) continue;
+    const auto file = std::ranges::find(files, job.ranks[found->rank].rank,
+                                        [](const TraceReport& f) { return f.input.rank; });
+    if (file == files.end()) continue;
+    const auto less = std::ranges::find_if(file->findings, [&](const Finding& other) {
+      return !other.saves_ms || other.saves_ms->mid < found->finding.saves_ms->mid;
+    });
+    file->findings.insert(less, std::move(found->finding));
   }
 }
 

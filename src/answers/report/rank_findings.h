@@ -11,7 +11,7 @@
 namespace headroom {
 
 struct RankFinding {
-  std::size_t rank = 0;  ///< Index in `job.ranks` of the late one, or the latest of many.
+  std::size_t rank = 0;  ///< Index in `job.ranks`: the latest rank, or one that waits longest.
   Finding finding;
 };
 
@@ -19,7 +19,10 @@ struct RankFinding {
 /// change is lost, or only in one step.
 std::optional<RankFinding> FindStraggler(const JobRanks& job);
 
-/// Adds the finding to the file of that rank; findings stay in order of what they save.
-void AddStraggler(const JobRanks& job, std::vector<TraceReport>& files);
+/// Returns the waits of pipeline stages for each other; nullopt if they take under 1 % of the time.
+std::optional<RankFinding> FindBubble(const JobRanks& job);
+
+/// Adds each finding to the file of its rank. Findings stay in order of their savings.
+void AddRankFindings(const JobRanks& job, std::vector<TraceReport>& files);
 
 }  // namespace headroom
